@@ -1,0 +1,16 @@
+"""tsgrad tunes Thompson sampling: state a Bayesian bandit and a horizon, get the sampling policy that earns most.
+
+    >>> import tsgrad as tg
+    >>> problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
+    >>> run = tg.train(problem, tg.ReshapedThompson(problem), tg.Estimator("mean", "self"), horizon=20,
+    ...                episodes=512, iterations=40, learning_rate=0.1, seed=0)
+    >>> run.improved
+    True
+
+The public names are those of `__init__.pyi`; each is loaded when it is first used, so that importing the package
+costs nothing.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,102 @@
+"""Checks on what users hand in. Every message names the argument, the value received and what would be right."""
+
+import difflib
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+
+
+class BadInput(ValueError):
+    """An argument, a setting or a file is not what it must be; the message is one line and says what to change."""
+
+
+def check_count(name: str, value: Any, *, least: int, most: int | None = None) -> int:
+    """An integer in [least, most].
+
+    >>> check_count("horizon", 0, least=1)
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: horizon must be an integer >= 1, got 0
+    """
+    bound = f">= {least}" if most is None else f"from {least} to {most}"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise BadInput(f"{name} must be an integer {bound}, got {value!r}") from None
+    if isinstance(value, bool) or number < least or (most is not None and number > most):
+        raise BadInput(f"{name} must be an integer {bound}, got {value!r}")
+    return number
+
+
+def check_number(name: str, value: Any, *, above: float | None = None) -> float:
+    """A finite number, greater than `above` where that is given."""
+    array = check_array(name, value, above=above)
+    if array.ndim:
+        raise BadInput(f"{name} must be a single number, got shape {array.shape}")
+    return float(array)
+
+
+def check_array(name: str, value: Any, *, above: float | None = None) -> FloatArray:
+    """Finite float64 numbers, each greater than `above` where that is given.
+
+    >>> check_array("noise_std", [0.1, -4.0], above=0)
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: noise_std[1] must be > 0, got -4.0
+    """
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(f"{name} must be a number or an array of numbers, got {value!r}") from None
+    wrong = ~np.isfinite(array)
+    remedy = "must be finite"
+    if not wrong.any() and above is not None:
+        wrong, remedy = array <= above, f"must be > {above:g}"
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        index = f"[{', '.join(map(str, where))}]" if where else ""
+        raise BadInput(f"{name}{index} {remedy}, got {array[where]}")
+    return array
+
+
+def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
+    """Per-arm arguments broadcast to one shape [K]; `arms` gives K where all of them are scalars.
+
+    >>> check_arms(None, prior_mean=np.zeros(3), noise_std=np.ones(2))
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: prior_mean has 3 arms and noise_std has 2: give each one number, or one number an arm
+    """
+    for name, array in given.items():
+        if array.ndim > 1:
+            raise BadInput(f"{name} must be one number or one number an arm, got shape {array.shape}")
+        if array.size == 0:
+            raise BadInput(f"{name} must have at least one arm, got none")
+    sizes = {name: array.shape[0] for name, array in given.items() if array.ndim}
+    if arms is not None:
+        sizes = {"arms": check_count("arms", arms, least=1), **sizes}
+    if not sizes:
+        raise BadInput("arms must say how many arms there are where every other argument is a single number")
+    (first, size), *others = sizes.items()
+    for name, other in others:
+        if other != size:
+            raise BadInput(
+                f"{first} has {size} arms and {name} has {other}: give each one number, or one number an arm"
+            )
+    return [np.broadcast_to(array, (size,)).copy() for array in given.values()]
+
+
+def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
+    """One of the names on offer.
+
+    >>> check_choice("metric", "maen", ["obs", "mean"])
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: metric must be one of obs, mean, got 'maen' (did you mean 'mean'?)
+    """
+    choices = list(choices)
+    if value in choices:
+        return value
+    close = difflib.get_close_matches(str(value), choices, n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    raise BadInput(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}")

@@ -1,0 +1,22 @@
+"""Gradient estimators: metrics x baselines, and the score they multiply."""
+
+from tsgrad.estimate.baselines import Baseline
+from tsgrad.estimate.episode import Episode
+from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator
+from tsgrad.estimate.gradient import Gradient, episode_gradients, gradient
+from tsgrad.estimate.metrics import Metric, SeparableMetric
+from tsgrad.estimate.score import weighted_score
+
+__all__ = [
+    "BASELINES",
+    "METRICS",
+    "Baseline",
+    "Episode",
+    "Estimator",
+    "Gradient",
+    "Metric",
+    "SeparableMetric",
+    "episode_gradients",
+    "gradient",
+    "weighted_score",
+]

@@ -1,0 +1,207 @@
+"""The gradient of expected reward in the meta-parameters, by any estimator."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, UInt32
+
+from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.estimate.episode import Episode, play
+from tsgrad.estimate.estimator import Estimator
+from tsgrad.estimate.moments import NOTHING, Moments
+from tsgrad.estimate.score import weighted_score
+from tsgrad.policies import SamplingPolicy, parameter_names
+from tsgrad.problems import Problem
+from tsgrad.simulate import CHUNK, Precision, block_episodes, is_real, over_blocks
+from tsgrad.streams import Address, Purpose, Stream
+
+
+class Gradient(NamedTuple):
+    """An estimate of the gradient of expected total reward, to be ascended.
+
+    Summed over steps, averaged over episodes and their runs; standard errors are over episodes.
+    """
+
+    mean: FloatArray  # [P]
+    standard_error: FloatArray  # [P]
+    regret: float
+    regret_standard_error: float
+    names: tuple[str, ...]  # [P]
+
+
+def _weights(estimator: Estimator, episode: Episode) -> Float[Array, "R T"]:
+    """M_t - B_t of every run; at one random step only, times T, for a single-time estimator."""
+    metrics = jax.vmap(lambda run: estimator.metric.values(episode, run))(episode.runs)
+    advantages = metrics - estimator.baseline.values(estimator.metric, episode, metrics)
+    if not estimator.single_time:
+        return advantages
+    horizon = episode.instance.horizon
+    uniform = episode.address.noise(Stream.TIME).uniform(0)
+    chosen = jnp.minimum(jnp.ceil(uniform * horizon), horizon)
+    return jnp.where(episode.instance.times == chosen, horizon * advantages, 0)
+
+
+def _episode_gradients(
+    problem: Problem, policy: SamplingPolicy, estimators: tuple[Estimator, ...], horizon: int, address: Address
+) -> tuple[Float[Array, "E P"], Float[Array, ""]]:
+    """Every estimator's gradient from one episode, all from one record of it, and its regret."""
+    rollouts = max(estimator.rollouts for estimator in estimators)
+    world = estimators[0].world
+    episode, lost = play(problem, policy, address, horizon=horizon, rollouts=rollouts, world=world)
+    weights = jnp.stack(
+        [
+            jnp.pad(
+                _weights(estimator, episode.first(estimator.rollouts)) / estimator.rollouts,
+                ((0, rollouts - estimator.rollouts), (0, 0)),
+            )
+            for estimator in estimators
+        ]
+    )
+
+    def of_run(run: Any, weights: Float[Array, "E T"]) -> Float[Array, "E P"]:
+        return jax.vmap(lambda weights: weighted_score(problem.model, policy, run, weights))(weights)
+
+    return jnp.sum(jax.vmap(of_run, in_axes=(0, 1))(episode.runs, weights), axis=0), lost
+
+
+@eqx.filter_jit
+def _gradient_block(
+    problem: Problem,
+    policy: SamplingPolicy,
+    estimators: tuple[Estimator, ...],
+    address: Address,
+    total: UInt32[Array, ""],
+    block: UInt32[Array, ""],
+    horizon: int,
+    every_episode: bool,
+) -> Any:
+    episodes = block_episodes(block)
+    gradients, lost = jax.vmap(
+        lambda number: _episode_gradients(
+            problem, policy, estimators, horizon, address.with_episode(number)
+        )
+    )(episodes)
+    if every_episode:
+        return gradients
+    real = is_real(episodes, total)
+    return Moments.of(gradients, real), Moments.of(lost, real)
+
+
+def _over_blocks(
+    problem: Problem,
+    policy: SamplingPolicy,
+    estimators: tuple[Estimator, ...],
+    *,
+    horizon: int,
+    episodes: int,
+    seed: int,
+    purpose: Purpose,
+    iteration: int,
+    precision: Precision,
+    chunk: int,
+    every_episode: bool,
+) -> Any:
+    horizon = check_count("horizon", horizon, least=1)
+    for estimator in estimators:
+        estimator.check(problem)
+    if len({estimator.world for estimator in estimators}) > 1:
+        raise BadInput("estimators computed from one record must have the same world: ask for them apart")
+    prepared = policy.prepare(problem, horizon)
+    address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
+    return over_blocks(
+        lambda block: _gradient_block(
+            problem, prepared, estimators, address, np.uint32(episodes), block, horizon, every_episode
+        ),
+        episodes=episodes,
+        precision=precision,
+        chunk=chunk,
+    )
+
+
+def gradient(
+    problem: Problem,
+    policy: SamplingPolicy,
+    estimator: Estimator,
+    *,
+    horizon: int,
+    episodes: int,
+    seed: int,
+    purpose: Purpose = Purpose.TRAINING,
+    iteration: int = 0,
+    precision: Precision = "float32",
+    chunk: int = CHUNK,
+) -> Gradient:
+    """The gradient of expected total reward, from `episodes` simulated episodes.
+
+    >>> from tsgrad.problems import GaussianBandit
+    >>> from tsgrad.policies import ReshapedThompson
+    >>> problem = GaussianBandit(arms=2)
+    >>> policy = ReshapedThompson(problem, shared=True)
+    >>> found = gradient(problem, policy, Estimator("mean", "self"), horizon=10, episodes=1000, seed=0)
+    >>> found.names
+    ('prior_mean', 'log_prior_variance', 'log_precision_ratio', 'decay')
+    >>> bool(found.mean[3] > 3 * found.standard_error[3])  # sampling less towards the end pays
+    True
+    """
+    gradients, lost = NOTHING, NOTHING
+    for block_gradients, block_lost in _over_blocks(
+        problem,
+        policy,
+        (estimator,),
+        horizon=horizon,
+        episodes=episodes,
+        seed=seed,
+        purpose=purpose,
+        iteration=iteration,
+        precision=precision,
+        chunk=chunk,
+        every_episode=False,
+    ):
+        gradients, lost = gradients.add(block_gradients), lost.add(block_lost)
+    return Gradient(
+        gradients.mean[0],
+        gradients.standard_error[0],
+        float(lost.mean),
+        float(lost.standard_error),
+        parameter_names(policy),
+    )
+
+
+def episode_gradients(
+    problem: Problem,
+    policy: SamplingPolicy,
+    estimators: Mapping[str, Estimator],
+    *,
+    horizon: int,
+    episodes: int,
+    seed: int,
+    purpose: Purpose = Purpose.TRAINING,
+    iteration: int = 0,
+    precision: Precision = "float32",
+    chunk: int = CHUNK,
+) -> dict[str, FloatArray]:
+    """Each episode's own gradient [N, P], by every estimator, all from one simulated record of the episode.
+
+    What a study of variance needs: estimators see the same runs, and differ in nothing but themselves.
+    """
+    blocks = list(
+        _over_blocks(
+            problem,
+            policy,
+            tuple(estimators.values()),
+            horizon=horizon,
+            episodes=episodes,
+            seed=seed,
+            purpose=purpose,
+            iteration=iteration,
+            precision=precision,
+            chunk=chunk,
+            every_episode=True,
+        )
+    )
+    gradients = np.concatenate(blocks)[:episodes].astype(np.float64)
+    return {name: gradients[:, index] for index, name in enumerate(estimators)}

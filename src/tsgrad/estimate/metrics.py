@@ -1,0 +1,149 @@
+"""Reward metrics M_t: what a run is held to have earned from step t to the end.
+
+A metric is admissible where E[M_t | H_{t-1}, pseudo-action_t] is the expected reward from t on; then the gradient is
+unbiased. With an oracle baseline a metric says what the best arms would have earned by its own measure.
+"""
+
+import abc
+from typing import Any, ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tsgrad.estimate.episode import Episode
+from tsgrad.estimate.look_ahead import look_ahead
+from tsgrad.problems import IndependentArms, Problem
+from tsgrad.simulate import Trajectory
+
+
+class Metric(eqx.Module):
+    """A reward metric. Yours is a subclass with these two methods; `requires` names the problems it is for."""
+
+    requires: ClassVar[type[Problem]] = Problem
+
+    @abc.abstractmethod
+    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        """M_t of one run."""
+
+    @abc.abstractmethod
+    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        """What the best arms would have earned by this metric; must not depend on the draw at t, given the past."""
+
+
+class SeparableMetric(Metric):
+    """A metric that adds up over steps: M_t is the sum of `rewards` from t on."""
+
+    @abc.abstractmethod
+    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        """What each step is held to have earned."""
+
+    @abc.abstractmethod
+    def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
+        """What the best arm of each step would have earned."""
+
+    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return from_here_on(self.rewards(episode, run))
+
+    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return from_here_on(self.oracle_rewards(episode))
+
+
+class ObservedReward(SeparableMetric):
+    """`obs`: the rewards themselves. Admissible by definition, whatever the model; the noisiest."""
+
+    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return run.reward
+
+    def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
+        return episode.instance.rewards(episode.instance.best_arms())
+
+
+class MeanReward(SeparableMetric):
+    """`mean`: the expected rewards of the arms played, in the true world.
+
+    Admissible: the arm at s is chosen before the noise of step s is drawn, so that given the past, the world and
+    the arm, the reward's expectation is its mean.
+    """
+
+    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return episode.instance.means(run.arm)
+
+    def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
+        return episode.instance.means(episode.instance.best_arms())
+
+
+class PosteriorMean(SeparableMetric):
+    """`bayes`: what the belief at each step expects of the arm played.
+
+    Admissible where the model is right: given the past and the arm, the posterior mean is the expected reward.
+    The oracle pulls the best arm alone, from the prior, on this episode's noise: a function of the instance. (The
+    posterior mean of the best arm under the run's own belief is not admissible: that belief depends on the draw
+    at t through the arm it led to, which biases the gradient.)
+    """
+
+    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return jax.vmap(episode.model.posterior_mean)(run.belief, run.context, run.arm)
+
+    def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
+        model, instance = episode.model, episode.instance
+
+        def pull_best(belief: Any, inputs: tuple[Any, Any, Any]) -> tuple[Any, Float[Array, ""]]:
+            t, context, arm = inputs
+            expected = model.posterior_mean(belief, context, arm)
+            return model.update(belief, context, arm, instance.reward(t, context, arm)), expected
+
+        steps = (instance.times, instance.contexts, instance.best_arms())
+        _, expected = jax.lax.scan(pull_best, model.prior(instance.horizon), steps)
+        return expected
+
+
+class FiniteSampleMean(Metric):
+    """`fin`: the mean of each arm as well as it can be known by the end, if from t on it alone were pulled.
+
+    Admissible where arms are independent and the model is right: that estimate averages the true mean over what no
+    run from t on can learn about the arm. Not separable: the estimate changes with t.
+    """
+
+    requires: ClassVar[type[Problem]] = IndependentArms
+
+    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        estimates = self._estimates(episode, run)
+        played = run.arm[:, None] == jnp.arange(estimates.shape[1])
+        return jnp.sum(from_here_on(played.astype(estimates.dtype)) * estimates, axis=1)
+
+    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        instance = episode.instance
+        best = instance.nature.best_arm(instance.world, None)
+        return episode.left * self._estimates(episode, run)[:, best]
+
+    def _estimates(self, episode: Episode, run: Trajectory) -> Float[Array, "T K"]:
+        model, instance = episode.model, episode.instance
+        assert isinstance(model, IndependentArms)
+        arms = jnp.arange(model.arms)
+        rewards = jax.vmap(lambda t: jax.vmap(lambda arm: instance.reward(t, None, arm))(arms))(instance.times)
+        evidence = jax.vmap(model.evidence)(rewards)
+        known = jax.tree.map(lambda belief, added: belief + from_here_on(added), run.belief, evidence)
+        return jax.vmap(lambda belief: model.posterior_means(belief, None))(known)
+
+
+class StateActionValue(Metric):
+    """`q`: the expected reward from here on given the past and the arm, by look-aheads under the model.
+
+    Admissible where the model is right, for any number of look-aheads: each starts from a world drawn from the
+    posterior and plays on with the policy, so that its expectation is the state-action value.
+    """
+
+    lookaheads: int = eqx.field(static=True, default=8)
+
+    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return look_ahead(episode, run, self.lookaheads, first_arm_played=True).played
+
+    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+        return look_ahead(episode, run, self.lookaheads, first_arm_played=True).best
+
+
+def from_here_on(steps: Float[Array, "T *rest"]) -> Float[Array, "T *rest"]:
+    """Sums from each step to the last, along the first axis."""
+    return jax.lax.cumsum(steps, axis=0, reverse=True)

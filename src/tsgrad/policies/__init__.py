@@ -1,0 +1,33 @@
+"""Policies: plain Thompson sampling, and the families that training moves."""
+
+from tsgrad.policies.base import (
+    Clock,
+    Memoryless,
+    Policy,
+    SamplingPolicy,
+    load,
+    parameter_names,
+    parameter_vector,
+    split,
+    with_parameters,
+)
+from tsgrad.policies.reshaped import ReshapedThompson
+from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
+from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
+from tsgrad.policies.thompson import Thompson
+
+__all__ = [
+    "Clock",
+    "Memoryless",
+    "Policy",
+    "ReshapedBernoulli",
+    "ReshapedGaussian",
+    "ReshapedThompson",
+    "SamplingPolicy",
+    "Thompson",
+    "load",
+    "parameter_names",
+    "parameter_vector",
+    "split",
+    "with_parameters",
+]

@@ -1,0 +1,139 @@
+"""What a policy is: something that chooses an arm; and what a sampling policy is: something training can move."""
+
+import abc
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.artefact import read_json, write_json
+from tsgrad.problems import Law, Problem
+from tsgrad.checks import BadInput
+from tsgrad.registry import from_data, to_data
+from tsgrad.streams import Noise
+
+
+class Clock(NamedTuple):
+    """Where in the episode a decision stands; t runs from 1 to the horizon T.
+
+    >>> Clock(t=50, horizon=50).fraction_left
+    0.02
+    """
+
+    t: int | Integer[Array, ""]
+    horizon: int
+
+    @property
+    def left(self) -> int | Integer[Array, ""]:
+        """How many decisions are left, this one included: T - t + 1."""
+        return self.horizon - self.t + 1
+
+    @property
+    def fraction_left(self) -> float | Float[Array, ""]:
+        """left / T: one at the first step, 1/T at the last."""
+        return self.left / self.horizon
+
+
+class Policy(eqx.Module):
+    """Chooses arms. Rivals implement just this."""
+
+    @abc.abstractmethod
+    def prepare(self, problem: Problem, horizon: int) -> "Policy":
+        """Once, on the host, before anything runs: checks that the policy fits the problem, computes tables."""
+
+    @abc.abstractmethod
+    def init(self, model: Problem) -> Any:
+        """The memory at the start of an episode."""
+
+    @abc.abstractmethod
+    def act(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock, noise: Noise) -> Any:
+        """The arm to play."""
+
+    @abc.abstractmethod
+    def remember(self, memory: Any, context: Any, arm: Any, reward: Float[Array, ""]) -> Any:
+        """The memory after a reward."""
+
+    def save(self, path: str | Path) -> None:
+        """Writes the policy as JSON; `tsgrad.load` reads it back."""
+        write_json(path, "policy", {"policy": to_data(self)})
+
+
+def load(path: str | Path) -> Policy:
+    """The policy that `Policy.save` or a training run wrote; nothing in the file is executed."""
+    policy = from_data(read_json(path, "policy").get("policy"), what=f"{path}: policy")
+    if not isinstance(policy, Policy):
+        raise BadInput(f"{path} holds a {type(policy).__name__}, not a policy")
+    return policy
+
+
+class Memoryless(Policy):
+    """A policy to which the belief is all that matters of the past."""
+
+    def init(self, model: Problem) -> None:
+        return None
+
+    def remember(self, memory: None, context: Any, arm: Any, reward: Float[Array, ""]) -> None:
+        return None
+
+
+class SamplingPolicy(Policy):
+    """Draws a pseudo-action from a law and plays what is best for it: what training can move.
+
+    Its meta-parameters are the leaves that `trainable` names, held in unconstrained units.
+    """
+
+    @abc.abstractmethod
+    def law(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock) -> Law:
+        """The sampling distribution: deterministic, differentiable in the meta-parameters."""
+
+    @abc.abstractmethod
+    def trainable(self) -> Any:
+        """A tree of booleans in the shape of the policy, true at the leaves that training moves."""
+
+    @abc.abstractmethod
+    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+        """What training moves, in the paper's units."""
+
+    def act(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock, noise: Noise) -> Any:
+        return model.best_arm(self.law(model, belief, memory, context, clock).sample(noise), context)
+
+
+Sampling = TypeVar("Sampling", bound=SamplingPolicy)
+
+
+def split(policy: SamplingPolicy) -> tuple[Any, Any]:
+    """The policy as (meta-parameters, the rest), two trees that `equinox.combine` joins again."""
+    return eqx.partition(policy, policy.trainable())
+
+
+def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
+    """A name for each meta-parameter, in the order in which they are flattened: `prior_mean[0]`."""
+    moving, _ = split(policy)
+    names: list[str] = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(moving):
+        stem = jax.tree_util.keystr(path).lstrip(".")
+        names += [
+            stem + (f"[{', '.join(map(str, index))}]" if index else "") for index in np.ndindex(np.shape(leaf))
+        ]
+    return tuple(names)
+
+
+def parameter_vector(policy: SamplingPolicy) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The meta-parameters as one float64 vector [P], on the host."""
+    moving, _ = split(policy)
+    leaves = [np.ravel(np.asarray(leaf, dtype=np.float64)) for leaf in jax.tree.leaves(moving)]
+    return np.concatenate(leaves) if leaves else np.zeros(0)
+
+
+def with_parameters(policy: Sampling, vector: np.ndarray[Any, np.dtype[np.float64]]) -> Sampling:
+    """The policy with other meta-parameters [P]."""
+    moving, fixed = split(policy)
+    leaves, structure = jax.tree.flatten(moving)
+    sizes = [np.size(leaf) for leaf in leaves]
+    pieces = np.split(np.asarray(vector, dtype=np.float64), np.cumsum(sizes)[:-1]) if leaves else []
+    shaped = [piece.reshape(np.shape(leaf)) for piece, leaf in zip(pieces, leaves, strict=True)]
+    moved: Sampling = eqx.combine(jax.tree.unflatten(structure, shaped), fixed)
+    return moved

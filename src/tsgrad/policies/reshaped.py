@@ -1,0 +1,64 @@
+"""Reshaped posteriors: Thompson sampling with the numbers of its model turned into meta-parameters."""
+
+import functools
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tsgrad.checks import BadInput, FloatArray, check_array
+from tsgrad.policies.base import SamplingPolicy
+from tsgrad.problems import Problem
+
+
+@functools.singledispatch
+def ReshapedThompson(problem: Problem, *, shared: bool = False) -> SamplingPolicy:  # noqa: N802
+    """The reshaped sampling policy that fits a problem, starting as plain Thompson sampling.
+
+    With `shared` all arms have one set of meta-parameters, taken from arm 0, and arms can come and go.
+    A problem of your own gets a reshaping with `@ReshapedThompson.register`.
+
+        >>> from tsgrad.problems import GaussianBandit
+        >>> policy = ReshapedThompson(GaussianBandit(arms=3), shared=True)
+        >>> sorted(policy.meta_parameters())
+        ['decay', 'precision_ratio', 'prior_mean', 'prior_variance']
+    """
+    known = ", ".join(sorted(cls.__name__ for cls in ReshapedThompson.registry if cls is not object))
+    raise BadInput(
+        f"problem must be one that has a reshaping ({known}), got {type(problem).__name__}:"
+        " add one with @ReshapedThompson.register"
+    )
+
+
+def start_values(shared: bool, **values: FloatArray) -> dict[str, FloatArray]:
+    """Meta-parameters to start from: one an arm, or arm 0's for all where they are shared and arms are alike."""
+    if not shared:
+        return values
+    for name, value in values.items():
+        if not np.all(value == value[0]):
+            raise BadInput(f"shared must be false where arms differ: {name} is {np.array2string(value, threshold=5)}")
+    return {name: value[0].copy() for name, value in values.items()}
+
+
+def bounded_exp(logarithm: Float[Array, "..."]) -> Float[Array, "..."]:
+    """exp, within what float32 can work with: where the best law has no variance at all, training drives a logarithm
+    to minus infinity; it stops here, and stays finite.
+    """
+    return jnp.exp(jnp.clip(logarithm, -40, 40))
+
+
+def check_meta_parameters(**values: Any) -> dict[str, FloatArray]:
+    """Meta-parameters as they come from a user or a file: finite, and of one shape, [K] or none."""
+    arrays = {name: check_array(name, value) for name, value in values.items()}
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) > 1 or max(map(len, shapes)) > 1:
+        given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise BadInput(f"meta-parameters must all be single numbers or all have one number an arm, got {given}")
+    return arrays
+
+
+def check_fits(meta_parameter: FloatArray, arms: int) -> None:
+    """Per-arm meta-parameters must be as many as the problem has arms."""
+    if meta_parameter.ndim and meta_parameter.shape[0] != arms:
+        raise BadInput(f"policy has meta-parameters for {meta_parameter.shape[0]} arms, the problem has {arms}")

@@ -1,0 +1,84 @@
+"""A reshaped posterior for arms that pay one or nothing."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tsgrad.checks import BadInput, FloatArray
+from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.policies.reshaped import (
+    ReshapedThompson,
+    bounded_exp,
+    check_fits,
+    check_meta_parameters,
+    start_values,
+)
+from tsgrad.problems import BernoulliBandit, BetaLaw, Problem
+from tsgrad.problems.bernoulli import BernoulliBelief
+from tsgrad.registry import register
+
+
+@register("reshaped-bernoulli")
+class ReshapedBernoulli(Memoryless, SamplingPolicy):
+    """Draws arm a from Beta(c (alpha + w successes), c (beta + w failures)), c = fraction_left^-decay.
+
+    The four meta-parameters an arm are the prior counts alpha and beta, the evidence_weight w (these three held as
+    logarithms) and decay: where it is positive the draw concentrates on its mean as time runs out. Axes: [K] each,
+    or none where shared. At the problem's own values, with no decay, this is plain Thompson sampling.
+    """
+
+    log_alpha: FloatArray
+    log_beta: FloatArray
+    log_evidence_weight: FloatArray
+    decay: FloatArray
+
+    def __init__(self, *, log_alpha: Any, log_beta: Any, log_evidence_weight: Any, decay: Any) -> None:
+        checked = check_meta_parameters(
+            log_alpha=log_alpha, log_beta=log_beta, log_evidence_weight=log_evidence_weight, decay=decay
+        )
+        self.log_alpha = checked["log_alpha"]
+        self.log_beta = checked["log_beta"]
+        self.log_evidence_weight = checked["log_evidence_weight"]
+        self.decay = checked["decay"]
+
+    def prepare(self, problem: Problem, horizon: int) -> "ReshapedBernoulli":
+        if not isinstance(problem.model, BernoulliBandit):
+            raise BadInput(f"problem must be a BernoulliBandit for this policy, got {type(problem.model).__name__}")
+        check_fits(self.log_alpha, problem.model.arms)
+        return self
+
+    def law(
+        self, model: Problem, belief: BernoulliBelief, memory: None, context: None, clock: Clock
+    ) -> BetaLaw:
+        log_concentration = -self.decay * jnp.log(clock.fraction_left)
+        weight = bounded_exp(self.log_evidence_weight + log_concentration)
+        return BetaLaw(
+            bounded_exp(self.log_alpha + log_concentration) + weight * belief.successes,
+            bounded_exp(self.log_beta + log_concentration) + weight * belief.failures,
+        )
+
+    def trainable(self) -> "ReshapedBernoulli":
+        return jax.tree.map(lambda _: True, self)
+
+    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+        return {
+            "alpha": np.exp(self.log_alpha),
+            "beta": np.exp(self.log_beta),
+            "evidence_weight": np.exp(self.log_evidence_weight),
+            "decay": np.asarray(self.decay),
+        }
+
+
+@ReshapedThompson.register
+def _(problem: BernoulliBandit, *, shared: bool = False) -> ReshapedBernoulli:
+    return ReshapedBernoulli(
+        **start_values(
+            shared,
+            log_alpha=np.log(problem.alpha),
+            log_beta=np.log(problem.beta),
+            log_evidence_weight=np.zeros(problem.arms),
+            decay=np.zeros(problem.arms),
+        )
+    )

@@ -1,0 +1,87 @@
+"""The paper's reshaped posterior for Gaussian arms."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tsgrad.checks import BadInput, FloatArray
+from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.policies.reshaped import (
+    ReshapedThompson,
+    bounded_exp,
+    check_fits,
+    check_meta_parameters,
+    start_values,
+)
+from tsgrad.problems import GaussianBandit, NormalLaw, Problem
+from tsgrad.problems.gaussian import GaussianBelief, normal_posterior
+from tsgrad.registry import register
+
+
+@register("reshaped-gaussian")
+class ReshapedGaussian(Memoryless, SamplingPolicy):
+    """Draws arm a from N((m + rho S) / (1 + rho N), v fraction_left^gamma / (1 + rho N)).
+
+    N and S count and sum the arm's rewards. The four meta-parameters an arm are prior_mean m, prior_variance v,
+    precision_ratio rho and decay gamma; v and rho are held as logarithms. Axes: [K] each, or none where shared.
+    At the problem's own values, with no decay, this is plain Thompson sampling.
+    """
+
+    prior_mean: FloatArray
+    log_prior_variance: FloatArray
+    log_precision_ratio: FloatArray
+    decay: FloatArray
+
+    def __init__(
+        self, *, prior_mean: Any, log_prior_variance: Any, log_precision_ratio: Any, decay: Any
+    ) -> None:
+        checked = check_meta_parameters(
+            prior_mean=prior_mean,
+            log_prior_variance=log_prior_variance,
+            log_precision_ratio=log_precision_ratio,
+            decay=decay,
+        )
+        self.prior_mean = checked["prior_mean"]
+        self.log_prior_variance = checked["log_prior_variance"]
+        self.log_precision_ratio = checked["log_precision_ratio"]
+        self.decay = checked["decay"]
+
+    def prepare(self, problem: Problem, horizon: int) -> "ReshapedGaussian":
+        if not isinstance(problem.model, GaussianBandit):
+            raise BadInput(f"problem must be a GaussianBandit for this policy, got {type(problem.model).__name__}")
+        check_fits(self.prior_mean, problem.model.arms)
+        return self
+
+    def law(
+        self, model: Problem, belief: GaussianBelief, memory: None, context: None, clock: Clock
+    ) -> NormalLaw:
+        log_variance = self.log_prior_variance + self.decay * jnp.log(clock.fraction_left)
+        return normal_posterior(
+            belief, self.prior_mean, bounded_exp(log_variance), bounded_exp(self.log_precision_ratio)
+        )
+
+    def trainable(self) -> "ReshapedGaussian":
+        return jax.tree.map(lambda _: True, self)
+
+    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+        return {
+            "prior_mean": np.asarray(self.prior_mean),
+            "prior_variance": np.exp(self.log_prior_variance),
+            "precision_ratio": np.exp(self.log_precision_ratio),
+            "decay": np.asarray(self.decay),
+        }
+
+
+@ReshapedThompson.register
+def _(problem: GaussianBandit, *, shared: bool = False) -> ReshapedGaussian:
+    return ReshapedGaussian(
+        **start_values(
+            shared,
+            prior_mean=problem.prior_mean,
+            log_prior_variance=2 * np.log(problem.prior_std),
+            log_precision_ratio=np.log(problem.precision_ratio),
+            decay=np.zeros(problem.arms),
+        )
+    )

@@ -1,0 +1,30 @@
+"""Plain Thompson sampling: draw a world from the posterior, play what is best in it."""
+
+from typing import Any
+
+import numpy as np
+
+from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.problems import Law, Problem
+from tsgrad.registry import register
+
+
+@register("thompson")
+class Thompson(Memoryless, SamplingPolicy):
+    """Thompson sampling (1933). It has nothing to tune, and is what tuned policies start from and must beat.
+
+    >>> Thompson().meta_parameters()
+    {}
+    """
+
+    def prepare(self, problem: Problem, horizon: int) -> "Thompson":
+        return self
+
+    def law(self, model: Problem, belief: Any, memory: None, context: Any, clock: Clock) -> Law:
+        return model.posterior(belief)
+
+    def trainable(self) -> bool:
+        return False
+
+    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+        return {}

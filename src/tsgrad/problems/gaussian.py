@@ -1,0 +1,92 @@
+"""Gaussian arms with known noise: the paper's main example."""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.checks import FloatArray, check_arms, check_array
+from tsgrad.problems.base import IndependentArms
+from tsgrad.problems.laws import NormalDraw, NormalLaw
+from tsgrad.registry import register
+from tsgrad.streams import Noise
+
+
+class GaussianBelief(NamedTuple):
+    """How often each arm was pulled, and what its rewards add up to. Axes: [K] each."""
+
+    count: Float[Array, "K"]
+    total: Float[Array, "K"]
+
+
+def normal_posterior(
+    belief: GaussianBelief,
+    prior_mean: Float[Array, "K"] | FloatArray,
+    prior_variance: Float[Array, "K"] | FloatArray,
+    precision_ratio: Float[Array, "K"] | FloatArray,
+) -> NormalLaw:
+    """N((m + rho S) / (1 + rho N), v / (1 + rho N)): prior mean m and variance v, rho = v / noise variance."""
+    shrinkage = 1 / (1 + precision_ratio * belief.count)
+    return NormalLaw(
+        (prior_mean + precision_ratio * belief.total) * shrinkage, jnp.sqrt(prior_variance * shrinkage)
+    )
+
+
+@register("gaussian")
+class GaussianBandit(IndependentArms):
+    """Arms with normal rewards: theta_a ~ N(prior_mean, prior_std^2), reward | theta ~ N(theta_a, noise_std^2).
+
+    Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
+
+        >>> GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]).arms
+        5
+        >>> GaussianBandit(arms=3, noise_std=-1)
+        Traceback (most recent call last):
+        tsgrad.checks.BadInput: noise_std must be > 0, got -1.0
+    """
+
+    prior_mean: FloatArray
+    prior_std: FloatArray
+    noise_std: FloatArray
+
+    def __init__(
+        self, *, prior_mean: Any = 0.0, prior_std: Any = 1.0, noise_std: Any = 1.0, arms: int | None = None
+    ) -> None:
+        self.prior_mean, self.prior_std, self.noise_std = check_arms(
+            arms,
+            prior_mean=check_array("prior_mean", prior_mean),
+            prior_std=check_array("prior_std", prior_std, above=0),
+            noise_std=check_array("noise_std", noise_std, above=0),
+        )
+
+    @property
+    def arms(self) -> int:
+        return self.prior_mean.shape[0]
+
+    @property
+    def precision_ratio(self) -> Any:
+        """Prior variance over noise variance: the weight of one reward against the prior. Axes: [K]."""
+        return (self.prior_std / self.noise_std) ** 2
+
+    def draw_world(self, noise: Noise) -> NormalDraw:
+        return self.posterior(self.prior(0)).sample(noise)
+
+    def means(self, world: NormalDraw, context: None) -> Float[Array, "K"]:
+        return world.value
+
+    def reward(
+        self, world: NormalDraw, context: None, arm: Integer[Array, ""], noise: Noise
+    ) -> Float[Array, ""]:
+        return self.mean(world, context, arm) + jnp.asarray(self.noise_std)[arm] * noise.normal(arm)
+
+    def prior(self, horizon: int) -> GaussianBelief:
+        return GaussianBelief(jnp.zeros(self.arms), jnp.zeros(self.arms))
+
+    def evidence(self, rewards: Float[Array, "K"]) -> GaussianBelief:
+        return GaussianBelief(jnp.ones_like(rewards), rewards)
+
+    def posterior(self, belief: GaussianBelief) -> NormalLaw:
+        return normal_posterior(belief, self.prior_mean, self.prior_std**2, self.precision_ratio)
+
+    def posterior_means(self, belief: GaussianBelief, context: None) -> Float[Array, "K"]:
+        return self.posterior(belief).location

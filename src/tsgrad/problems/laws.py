@@ -1,0 +1,142 @@
+"""Laws: the distributions that worlds and pseudo-actions are drawn from.
+
+A draw carries more than its value where the value alone would lose what its density needs: a normal draw its
+standardised residual, a beta draw its logarithms. A density of a draw stays accurate in float32 however
+concentrated the law is.
+"""
+
+import abc
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as special
+import jax.scipy.stats as stats
+from jaxtyping import Array, Float
+
+from tsgrad.problems.gamma import log_gamma_ratio
+from tsgrad.streams import Noise
+
+
+class Law(eqx.Module):
+    """A distribution over worlds."""
+
+    @abc.abstractmethod
+    def sample(self, noise: Noise) -> Any:
+        """A draw, a deterministic function of the address."""
+
+    @abc.abstractmethod
+    def log_prob(self, pseudo_action: Any) -> Float[Array, ""]:
+        """The log-density at a draw, differentiable in the parameters of the law with the draw held fixed."""
+
+
+class ProductLaw(Law):
+    """A law under which the arms are independent."""
+
+    @abc.abstractmethod
+    def arm_log_prob(self, pseudo_action: Any) -> Float[Array, "K"]:
+        """Each arm's log-density at its part of the draw."""
+
+    @abc.abstractmethod
+    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Each arm's distribution function at its own value."""
+
+    @abc.abstractmethod
+    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Each arm's density at its own value."""
+
+    def log_prob(self, pseudo_action: Any) -> Float[Array, ""]:
+        return jnp.sum(self.arm_log_prob(pseudo_action))
+
+
+class NormalDraw(NamedTuple):
+    """A draw location + scale * residual, one per arm. Axes: [K] each.
+
+    Kept in three parts because the value alone can't give its own residual back: with scale far below
+    location * epsilon, (value - location) / scale is rounding noise.
+    """
+
+    location: Float[Array, "K"]
+    scale: Float[Array, "K"]
+    residual: Float[Array, "K"]
+
+    @property
+    def value(self) -> Float[Array, "K"]:
+        return self.location + self.scale * self.residual
+
+    @classmethod
+    def at(cls, value: Float[Array, "K"]) -> "NormalDraw":
+        """The draw that has this value, where only the value is known."""
+        return cls(value, jnp.zeros_like(value), jnp.zeros_like(value))
+
+
+class NormalLaw(ProductLaw):
+    """Independent normal arms.
+
+    >>> law = NormalLaw(jnp.zeros(2), jnp.ones(2))
+    >>> print(f"{law.log_prob(NormalDraw.at(jnp.array([0.0, 1.0]))):.4f}")
+    -2.3379
+    """
+
+    location: Float[Array, "K"]
+    scale: Float[Array, "K"]
+
+    def sample(self, noise: Noise) -> NormalDraw:
+        return NormalDraw(self.location, self.scale, noise.normal(jnp.arange(self.location.shape[0])))
+
+    def arm_log_prob(self, pseudo_action: NormalDraw) -> Float[Array, "K"]:
+        # At the law that made the draw the first difference is exactly zero, and the residual is recovered exactly.
+        moved = (pseudo_action.location - self.location) + pseudo_action.scale * pseudo_action.residual
+        return stats.norm.logpdf(moved / self.scale) - jnp.log(self.scale)
+
+    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        return stats.norm.cdf(value, self.location, self.scale)
+
+    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        return stats.norm.pdf(value, self.location, self.scale)
+
+
+class BetaDraw(NamedTuple):
+    """A draw x in (0, 1), one per arm, as log x and log(1 - x): in float32 x itself rounds to 1. Axes: [K] each."""
+
+    log_value: Float[Array, "K"]
+    log_complement: Float[Array, "K"]
+
+    @property
+    def value(self) -> Float[Array, "K"]:
+        return jnp.exp(self.log_value)
+
+    @classmethod
+    def at(cls, value: Float[Array, "K"]) -> "BetaDraw":
+        """The draw that has this value, where only the value is known."""
+        return cls(jnp.log(value), jnp.log1p(-value))
+
+
+class BetaLaw(ProductLaw):
+    """Independent beta arms.
+
+    >>> law = BetaLaw(jnp.array([2.0]), jnp.array([1.0]))
+    >>> print(f"{law.pdf(jnp.array([0.25]))[0]:.3f} {law.cdf(jnp.array([0.5]))[0]:.3f}")
+    0.500 0.250
+    """
+
+    alpha: Float[Array, "K"]
+    beta: Float[Array, "K"]
+
+    def sample(self, noise: Noise) -> BetaDraw:
+        logit = log_gamma_ratio(self.alpha, self.beta, noise)
+        return BetaDraw(jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit))
+
+    def arm_log_prob(self, pseudo_action: BetaDraw) -> Float[Array, "K"]:
+        return (
+            (self.alpha - 1) * pseudo_action.log_value
+            + (self.beta - 1) * pseudo_action.log_complement
+            - special.betaln(self.alpha, self.beta)
+        )
+
+    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        return special.betainc(self.alpha, self.beta, value)
+
+    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        return stats.beta.pdf(value, self.alpha, self.beta)

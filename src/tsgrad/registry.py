@@ -1,0 +1,73 @@
+"""Names for classes, so that files can mention them: a file holds a name and numbers, and is never executed.
+
+A registered class is saved as its fields and built again by passing them to its constructor as keywords, so that
+what comes from disk passes the same checks as what a user writes.
+
+    >>> from tsgrad.problems import GaussianBandit
+    >>> to_data(GaussianBandit(arms=1, noise_std=2.0))
+    {'kind': 'gaussian', 'prior_mean': [0.0], 'prior_std': [1.0], 'noise_std': [2.0]}
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tsgrad.checks import BadInput, check_choice
+
+Registered = TypeVar("Registered", bound=type)
+
+_CLASSES: dict[str, type] = {}
+_NAMES: dict[type, str] = {}
+
+
+def register(kind: str) -> Callable[[Registered], Registered]:
+    """Class decorator: gives a problem or a policy the name under which files mention it."""
+
+    def add(cls: Registered) -> Registered:
+        taken = _CLASSES.get(kind)
+        if taken is not None and taken.__qualname__ != cls.__qualname__:
+            raise BadInput(f"kind {kind!r} already names {taken.__qualname__}: register under another name")
+        _CLASSES[kind], _NAMES[cls] = cls, kind
+        return cls
+
+    return add
+
+
+def to_data(instance: Any) -> dict[str, Any]:
+    """A registered instance as plain data: its kind and its fields."""
+    cls = type(instance)
+    if cls not in _NAMES:
+        raise BadInput(f"{cls.__qualname__} can't be saved: decorate it with @tsgrad.register('a name of your own')")
+    fields = {field.name: getattr(instance, field.name) for field in dataclasses.fields(cls)}
+    return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items()}}
+
+
+def from_data(data: Any, *, what: str) -> Any:
+    """The instance that `to_data` described; `what` names it in error messages."""
+    if not isinstance(data, dict) or "kind" not in data:
+        raise BadInput(f"{what} must be a table with a kind, got {data!r:.80}")
+    kind = check_choice(f"{what}.kind", data["kind"], _CLASSES)
+    fields = {
+        name: from_data(value, what=f"{what}.{name}") if isinstance(value, dict) and "kind" in value else value
+        for name, value in data.items()
+        if name != "kind"
+    }
+    cls = _CLASSES[kind]
+    accepted = inspect.signature(cls).parameters
+    for name in fields:
+        check_choice(f"a key of {what} (kind {kind!r})", name, accepted)
+    for name, parameter in accepted.items():
+        if parameter.default is inspect.Parameter.empty and name not in fields:
+            raise BadInput(f"{what}.{name} is missing: kind {kind!r} needs it")
+    return cls(**fields)
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in _NAMES:
+        return to_data(value)
+    if hasattr(value, "__array__"):
+        return np.asarray(value).tolist()
+    return value

@@ -1,0 +1,31 @@
+"""The JAX engine: instances, runs through them, and many of both."""
+
+from tsgrad.simulate.blocks import BLOCK, Precision, block_episodes, in_precision, is_real, over_blocks
+from tsgrad.simulate.engines import Engine, EngineReport, choose_engine, engines
+from tsgrad.simulate.instance import Instance, Observed, draw_instance, redraw_instance
+from tsgrad.simulate.rollout import Trajectory, decide, regret, rollout
+from tsgrad.simulate.simulation import CHUNK, Episodes, simulate
+
+__all__ = [
+    "BLOCK",
+    "CHUNK",
+    "Engine",
+    "EngineReport",
+    "Episodes",
+    "Instance",
+    "Observed",
+    "Precision",
+    "Trajectory",
+    "block_episodes",
+    "choose_engine",
+    "decide",
+    "draw_instance",
+    "engines",
+    "in_precision",
+    "is_real",
+    "over_blocks",
+    "redraw_instance",
+    "regret",
+    "rollout",
+    "simulate",
+]

@@ -1,0 +1,91 @@
+"""Instances: all that nature decides about one episode, before any policy acts."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Integer
+
+from tsgrad.problems import Problem
+from tsgrad.streams import Address, Noise, Stream
+
+
+class Observed(NamedTuple):
+    """What was seen of an instance. Axes: [T] first."""
+
+    arm: Any
+    reward: Float[Array, "T"]
+
+
+class Instance(eqx.Module):
+    """An episode (theta, xi): the world, its contexts [T], and the noise that gives every (t, arm) its reward.
+
+    Where `observed` is set, those rewards stand as they were seen; the noise gives all others.
+    """
+
+    nature: Problem
+    world: Any
+    contexts: Any
+    reward_noise: Noise
+    horizon: int = eqx.field(static=True)
+    observed: Observed | None = None
+
+    def reward(self, t: Integer[Array, ""], context: Any, arm: Any) -> Float[Array, ""]:
+        """The reward of an arm at step t: the same, whoever asks."""
+        drawn = self.nature.reward(self.world, context, arm, self.reward_noise.step(t))
+        if self.observed is None:
+            return drawn
+        seen_arm, seen_reward = jax.tree.map(lambda leaf: leaf[t - 1], self.observed)
+        return jnp.where(_same(arm, seen_arm), seen_reward, drawn)
+
+    @property
+    def times(self) -> Integer[Array, "T"]:
+        """1..T."""
+        return jnp.arange(1, self.horizon + 1)
+
+    def best_arms(self) -> Any:
+        """The best arm of every step. Axes: [T] first."""
+        return jax.vmap(lambda _, context: self.nature.best_arm(self.world, context))(self.times, self.contexts)
+
+    def means(self, arms: Any) -> Float[Array, "T"]:
+        """The expected rewards of the arms played, [T] first."""
+        return jax.vmap(lambda arm, context: self.nature.mean(self.world, context, arm))(arms, self.contexts)
+
+    def rewards(self, arms: Any) -> Float[Array, "T"]:
+        """The rewards of the arms played, [T] first."""
+        return jax.vmap(self.reward)(self.times, self.contexts, arms)
+
+
+def _same(arm: Any, other: Any) -> Bool[Array, ""]:
+    return jnp.all(jnp.asarray(arm) == jnp.asarray(other))
+
+
+def draw_instance(problem: Problem, address: Address, horizon: int) -> Instance:
+    """The instance at an address: the same for every policy and every estimator."""
+    truth = problem.truth
+    context_noise = address.noise(Stream.CONTEXT)
+
+    def next_context(previous: Any, t: Integer[Array, ""]) -> tuple[Any, Any]:
+        context = truth.draw_context(previous, context_noise.step(t), t)
+        return context, context
+
+    steps = jnp.arange(1, horizon + 1)
+    first = truth.draw_context(None, context_noise.step(1), steps[0])
+    _, later = jax.lax.scan(next_context, first, steps[1:])
+    contexts = jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), first, later)
+    world = truth.draw_world(address.noise(Stream.WORLD))
+    return Instance(truth, world, contexts, address.noise(Stream.REWARD), horizon)
+
+
+def redraw_instance(
+    problem: Problem, instance: Instance, belief: Any, observed: Observed, address: Address
+) -> Instance:
+    """The instance drawn anew given all that one run saw of it: the world from the final posterior, the rewards
+    that were seen at their (t, arm), all others from fresh noise under the new world.
+
+    Given what was seen it has the law of the instance itself, so that what is computed from it has, too.
+    """
+    world = problem.model.posterior(belief).sample(address.noise(Stream.POSTERIOR))
+    fresh = address.noise(Stream.REDRAWN_REWARD)
+    return Instance(problem.model, world, instance.contexts, fresh, instance.horizon, observed)

@@ -1,0 +1,114 @@
+"""Many episodes of one policy."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, UInt32
+
+from tsgrad.checks import FloatArray, check_count
+from tsgrad.policies import Policy
+from tsgrad.problems import FiniteArms, Problem
+from tsgrad.simulate.blocks import Precision, block_episodes, is_real, over_blocks
+from tsgrad.simulate.instance import draw_instance
+from tsgrad.simulate.rollout import Trajectory, regret, rollout
+from tsgrad.streams import Address, Purpose
+
+CHUNK = 4
+
+
+class Episodes(NamedTuple):
+    """What a policy did over N episodes.
+
+    `trajectories` is kept on request only; its fields have [N, T] first.
+    """
+
+    regret: FloatArray  # [N]
+    reward: FloatArray  # [N]
+    regret_over_time: FloatArray  # [T], what was lost up to each step, averaged over episodes
+    pulls: FloatArray | None  # [K], averaged over episodes; None for infinite sets of arms
+    trajectories: Trajectory | None
+
+
+@eqx.filter_jit
+def _simulate_block(
+    problem: Problem,
+    policy: Policy,
+    address: Address,
+    total: UInt32[Array, ""],
+    block: UInt32[Array, ""],
+    horizon: int,
+    trajectories: bool,
+) -> dict[str, Any]:
+    def episode(number: UInt32[Array, ""]) -> tuple[Any, Trajectory]:
+        home = address.with_episode(number)
+        instance = draw_instance(problem, home, horizon)
+        run = rollout(problem.model, policy, instance, home, jnp.uint32(0))
+        return regret(instance, run.arm), run
+
+    episodes = block_episodes(block)
+    real = is_real(episodes, total)
+    lost, runs = jax.vmap(episode)(episodes)
+    summary = {
+        "regret": jnp.sum(lost, axis=1),
+        "reward": jnp.sum(runs.reward, axis=1),
+        "lost": jnp.sum(jnp.where(real[:, None], lost, 0), axis=0),
+        "pulls": None,
+        "trajectories": runs if trajectories else None,
+    }
+    if isinstance(problem.truth, FiniteArms):
+        pulled = runs.arm[:, :, None] == jnp.arange(problem.truth.arms)
+        summary["pulls"] = jnp.sum(pulled & real[:, None, None], axis=(0, 1))
+    return summary
+
+
+def simulate(
+    problem: Problem,
+    policy: Policy,
+    *,
+    horizon: int,
+    episodes: int,
+    seed: int,
+    purpose: Purpose = Purpose.EVALUATION,
+    iteration: int = 0,
+    trajectories: bool = False,
+    precision: Precision = "float32",
+    chunk: int = CHUNK,
+) -> Episodes:
+    """Plays `episodes` episodes of `horizon` steps. The same seed gives the same episodes to every policy.
+
+    >>> from tsgrad.problems import GaussianBandit
+    >>> from tsgrad.policies import Thompson
+    >>> result = simulate(GaussianBandit(arms=3), Thompson(), horizon=20, episodes=500, seed=0)
+    >>> print(f"{result.regret.mean():.1f}, {result.pulls.sum():.0f} pulls")
+    8.6, 20 pulls
+    """
+    horizon = check_count("horizon", horizon, least=1)
+    policy = policy.prepare(problem, horizon)
+    address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
+    blocks = list(
+        over_blocks(
+            lambda block: _simulate_block(
+                problem, policy, address, np.uint32(episodes), block, horizon, trajectories
+            ),
+            episodes=episodes,
+            precision=precision,
+            chunk=chunk,
+        )
+    )
+
+    def joined(*parts: Any) -> Any:
+        return np.concatenate(parts)[:episodes]
+
+    def average(name: str) -> FloatArray:
+        return np.sum([block[name] for block in blocks], axis=0, dtype=np.float64) / episodes
+
+    return Episodes(
+        regret=joined(*(block["regret"] for block in blocks)).astype(np.float64),
+        reward=joined(*(block["reward"] for block in blocks)).astype(np.float64),
+        regret_over_time=np.cumsum(average("lost")),
+        pulls=None if blocks[0]["pulls"] is None else average("pulls"),
+        trajectories=jax.tree.map(joined, *(block["trajectories"] for block in blocks)) if trajectories else None,
+    )

@@ -1,0 +1,114 @@
+"""The folder of a run: configuration, history, checkpoint, results. Every file appears whole, by rename."""
+
+import dataclasses
+import io
+import json
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from tsgrad.artefact import write_json, write_whole
+from tsgrad.checks import BadInput, FloatArray
+from tsgrad.train.run import HistoryRow, Run
+from tsgrad.train.settings import Configuration, configuration_toml, read_configuration
+
+
+class State(NamedTuple):
+    """All that the next iteration needs: where training stands after `iteration` updates."""
+
+    iteration: int
+    vector: FloatArray  # [P]
+    optimiser: Any  # optax's
+    best_vector: FloatArray  # [P], the best on validation episodes so far
+    best_regret: float
+
+
+@dataclasses.dataclass(frozen=True)
+class RunFolder:
+    """Reads and writes a run's files."""
+
+    path: Path
+
+    def start(self, configuration: Configuration) -> None:
+        """Claims an empty folder for a run."""
+        if self.path.exists() and not self.path.is_dir():
+            raise BadInput(f"out must be a folder, got the file {self.path}")
+        if (self.path / "config.toml").exists():
+            raise BadInput(
+                f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
+                " or choose another folder"
+            )
+        if self.path.exists() and any(self.path.iterdir()):
+            raise BadInput(f"out: {self.path} is not empty: choose another folder")
+        text = f"# tsgrad {version('tsgrad')}\n\n{configuration_toml(configuration)}"
+        write_whole(self.path / "config.toml", lambda file: file.write(text.encode()))
+
+    def configuration(self) -> Configuration:
+        """What the run was started with."""
+        if not (self.path / "config.toml").exists():
+            raise BadInput(f"{self.path} holds no run: there is no config.toml in it")
+        return read_configuration(self.path / "config.toml")
+
+    def save(self, state: State, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
+        """Writes history and checkpoint; the checkpoint last, because it is what a resumed run starts from."""
+        self._write_history(history[: state.iteration], provenance)
+        leaves = {f"optimiser_{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(state.optimiser))}
+        arrays = {**state._asdict(), **leaves}
+        del arrays["optimiser"]
+        write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
+
+    def load(self, optimiser: Any) -> tuple[State, list[HistoryRow]]:
+        """Reads history and checkpoint; `optimiser` is a state of the same optimiser, for its structure."""
+        path = self.path / "checkpoint.npz"
+        if not path.exists():
+            raise BadInput(f"{self.path} has no checkpoint yet: delete the folder and train again")
+        leaves, structure = jax.tree.flatten(optimiser)
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+                restored = [arrays[f"optimiser_{i}"] for i in range(len(leaves))]
+                state = State(
+                    iteration=int(arrays["iteration"]),
+                    vector=arrays["vector"],
+                    optimiser=jax.tree.unflatten(structure, restored),
+                    best_vector=arrays["best_vector"],
+                    best_regret=float(arrays["best_regret"]),
+                )
+        except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError):
+            raise BadInput(f"{path} is damaged: delete {self.path} and train again") from None
+        return state, self._history(state.iteration)
+
+    def finish(self, run: Run) -> None:
+        """Writes what the run found."""
+        self._write_history(run.history, run.provenance)
+        run.last.save(self.path / "last.json")
+        run.save(self.path / "policy.json")
+        write_json(
+            self.path / "result.json",
+            "result",
+            {
+                **run.provenance,
+                "improved": run.improved,
+                "gain": run.gain,
+                "gain_standard_error": run.gain_standard_error,
+                "start_regret": run.start_regret,
+            },
+        )
+
+    def _write_history(self, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
+        rows = [json.dumps(provenance), *(json.dumps(row._asdict()) for row in history)]
+        write_whole(self.path / "history.jsonl", lambda file: file.write(("\n".join(rows) + "\n").encode()))
+
+    def _history(self, iterations: int) -> list[HistoryRow]:
+        path = self.path / "history.jsonl"
+        try:
+            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1 : iterations + 1]]
+            history = [HistoryRow(**row) for row in rows]
+        except (OSError, ValueError, TypeError):
+            raise BadInput(f"{path} is missing or damaged: delete {self.path} and train again") from None
+        if len(history) < iterations:
+            raise BadInput(f"{path} ends before its checkpoint: delete {self.path} and train again")
+        return history

@@ -1,0 +1,61 @@
+"""Optimisers and schedules by name: whatever optax has."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import optax
+
+from tsgrad.checks import BadInput, check_choice
+
+
+def schedules() -> dict[str, Callable[..., Any]]:
+    """Every schedule of optax, by its name there."""
+    names = [name for name in dir(optax.schedules) if name.endswith(("_schedule", "_decay")) and name[0] != "_"]
+    return {name: getattr(optax.schedules, name) for name in names}
+
+
+def optimisers() -> dict[str, Callable[..., Any]]:
+    """Every optimiser of optax that a learning rate is enough for, by its name there."""
+    found = {}
+    for name in dir(optax):
+        function = getattr(optax, name)
+        # L-BFGS needs the objective itself, which no simulator gives; scale_by_* are parts of optimisers.
+        if inspect.isfunction(function) and not name.startswith(("_", "scale_by_", "lbfgs")):
+            parameters = list(inspect.signature(function).parameters.values())
+            required = [one.name for one in parameters if one.default is inspect.Parameter.empty]
+            if parameters and parameters[0].name == "learning_rate" and required == ["learning_rate"]:
+                found[name] = function
+    return found
+
+
+def check_named_call(argument: str, call: Mapping[str, Any], key: str, known: Mapping[str, Callable[..., Any]]) -> None:
+    """A table that names a function and gives its arguments."""
+    if key not in call:
+        raise BadInput(f"{argument} is missing: name one of {', '.join(sorted(known))}")
+    function = known[check_choice(argument, call[key], sorted(known))]
+    accepted = inspect.signature(function).parameters
+    for name in call.keys() - {key}:
+        check_choice(f"an argument of {call[key]}", name, accepted)
+
+
+def build_optimiser(
+    learning_rate: float | Mapping[str, Any],
+    optimizer: str | Mapping[str, Any],
+    clip_norm: float | None,
+) -> optax.GradientTransformation:
+    """The optax chain: clipping of the gradient's norm where asked for, then the optimiser."""
+    rate: Any = learning_rate
+    if isinstance(learning_rate, Mapping):
+        rate = _called(learning_rate, "schedule", schedules())
+    call = {"name": optimizer} if isinstance(optimizer, str) else optimizer
+    step = _called({"learning_rate": rate, **call}, "name", optimisers())
+    return step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)
+
+
+def _called(call: Mapping[str, Any], key: str, known: Mapping[str, Callable[..., Any]]) -> Any:
+    arguments = {name: value for name, value in call.items() if name != key}
+    try:
+        return known[call[key]](**arguments)
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"{call[key]}: {error}") from None

@@ -1,0 +1,58 @@
+"""What training gives back."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tsgrad.artefact import write_json
+from tsgrad.policies import SamplingPolicy
+from tsgrad.problems import Problem
+from tsgrad.registry import to_data
+
+
+class HistoryRow(NamedTuple):
+    """The policy after `iteration` updates: how it did, and where it stood."""
+
+    iteration: int
+    regret: float | None  # on its training batch; None after the last update, which has none
+    regret_standard_error: float | None
+    gradient_norm: float | None
+    validation_regret: float | None  # where it was measured
+    meta_parameters: dict[str, Any]  # in the paper's units
+
+
+class Run(NamedTuple):
+    """A finished training run.
+
+    `policy` is the one selected on validation episodes, or the start where it was not better than that on fresh
+    ones; `last` is where training ended. `gain` is how much less regret the selected policy has than the start,
+    paired, on episodes that took no part in training or selection.
+    """
+
+    policy: SamplingPolicy
+    last: SamplingPolicy
+    start: SamplingPolicy
+    history: list[HistoryRow]
+    improved: bool
+    gain: float
+    gain_standard_error: float
+    start_regret: float
+    provenance: dict[str, Any]
+    problem: Problem
+
+    def save(self, path: str | Path) -> None:
+        """Writes the policy with all that deploying it needs; `tsgrad.load` reads the policy back."""
+        write_json(
+            path, "policy", {**self.provenance, "policy": to_data(self.policy), "problem": to_data(self.problem)}
+        )
+
+    def __str__(self) -> str:
+        before, gain, error = self.start_regret, self.gain, self.gain_standard_error
+        if not self.improved:
+            return (
+                f"No gain: the best policy seen has {abs(gain):.3f} (s.e. {error:.3f}) "
+                f"{'less' if gain > 0 else 'more'} regret than the start, {before:.3f}; the start is returned."
+            )
+        return (
+            f"Regret {before:.3f} before, {before - gain:.3f} after: a paired gain of {gain:.3f} (s.e. {error:.3f}), "
+            f"{gain / before:.1%}."
+        )

@@ -1,0 +1,159 @@
+"""Settings of a training run, checked before anything runs. The same for Python and for TOML."""
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import pydantic
+import tomli_w
+
+from tsgrad.checks import BadInput, check_choice
+from tsgrad.estimate import Estimator
+from tsgrad.policies import Policy, ReshapedThompson, SamplingPolicy
+from tsgrad.problems import Problem
+from tsgrad.registry import from_data
+from tsgrad.train.optimiser import check_named_call, optimisers, schedules
+
+NamedCall = str | dict[str, Any]
+
+
+class _Settings(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class EstimatorSettings(_Settings):
+    """The `[estimator]` table: what `tsgrad.Estimator` takes."""
+
+    metric: str = "mean"
+    baseline: str = "self"
+    rollouts: int | None = None
+    lookaheads: int | None = None
+    single_time: bool = False
+    world: Literal["true", "posterior"] = "true"
+
+    def build(self) -> Estimator:
+        """The estimator that is described."""
+        return Estimator(**self.model_dump())  # the fields are its arguments
+
+
+class TrainingSettings(_Settings):
+    """The `[training]` table: what `tsgrad.train` takes.
+
+    `learning_rate` is a number, or a table that names an optax schedule and its arguments; `optimizer` the name of an
+    optax optimiser, or a table with its name and arguments.
+    """
+
+    horizon: int = pydantic.Field(ge=1)
+    episodes: int = pydantic.Field(default=1000, ge=2)
+    iterations: int = pydantic.Field(default=1000, ge=1)
+    learning_rate: float | dict[str, Any] = 0.05
+    optimizer: NamedCall = "adam"
+    clip_norm: float | None = pydantic.Field(default=None, gt=0)
+    seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
+    validation_episodes: int = pydantic.Field(default=8192, ge=2)
+    check_every: int = pydantic.Field(default=50, ge=1)
+    engine: Literal["auto", "jax"] = "auto"
+    precision: Literal["float32", "float64"] = "float32"
+
+    @pydantic.field_validator("learning_rate")
+    @classmethod
+    def _check_learning_rate(cls, value: float | dict[str, Any]) -> float | dict[str, Any]:
+        if isinstance(value, dict):
+            check_named_call("learning_rate.schedule", value, "schedule", schedules())
+        elif not 0 < value < float("inf"):
+            raise BadInput(f"learning_rate must be > 0, got {value}")
+        return value
+
+    @pydantic.field_validator("optimizer")
+    @classmethod
+    def _check_optimizer(cls, value: NamedCall) -> NamedCall:
+        call = {"name": value} if isinstance(value, str) else value
+        check_named_call("optimizer.name", call, "name", optimisers())
+        return value
+
+
+class Configuration(_Settings):
+    """A whole configuration file."""
+
+    problem: dict[str, Any]
+    policy: dict[str, Any] = {"kind": "reshaped"}
+    estimator: EstimatorSettings = EstimatorSettings()
+    training: TrainingSettings
+
+    def build_problem(self) -> Problem:
+        """The problem that is described."""
+        problem = from_data(self.problem, what="problem")
+        if not isinstance(problem, Problem):
+            raise BadInput(f"problem.kind {self.problem['kind']!r} is not a problem")
+        return problem
+
+    def build_policy(self, problem: Problem) -> SamplingPolicy:
+        """The policy to start from: `kind = "reshaped"` fits the problem, any other kind is spelled out."""
+        described = dict(self.policy)
+        if described.get("kind") == "reshaped":
+            shared = described.pop("shared", False)
+            for name in described.keys() - {"kind"}:
+                check_choice("a key of policy (kind 'reshaped')", name, ["shared"])
+            if not isinstance(shared, bool):
+                raise BadInput(f"policy.shared must be true or false, got {shared!r}")
+            return ReshapedThompson(problem, shared=shared)
+        policy: Policy = from_data(described, what="policy")
+        if not isinstance(policy, SamplingPolicy):
+            raise BadInput(f"policy.kind {described['kind']!r} is not a sampling policy: training can't move it")
+        return policy
+
+
+Model = TypeVar("Model", bound=pydantic.BaseModel)
+
+
+def checked(model: type[Model], data: dict[str, Any], *, where: str = "") -> Model:
+    """The settings, or an error of one line that names the key, the value and what would be right."""
+    try:
+        return model.model_validate(data)
+    except pydantic.ValidationError as error:
+        raise BadInput(where + _one_line(model, error.errors()[0])) from None
+
+
+def read_configuration(path: str | Path) -> Configuration:
+    """Reads and checks a TOML configuration."""
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not valid TOML: {error}") from None
+    return checked(Configuration, data, where=f"{path}: ")
+
+
+def configuration_toml(configuration: Configuration) -> str:
+    """A configuration as TOML, every setting spelled out."""
+    return tomli_w.dumps(configuration.model_dump(exclude_none=True))
+
+
+def _one_line(model: type[pydantic.BaseModel], error: Any) -> str:
+    key = ".".join(str(part) for part in error["loc"] if not _is_branch(part))
+    if error["type"] == "extra_forbidden":
+        known = _keys(model, error["loc"][:-1])
+        try:
+            check_choice(f"a key of {key.rpartition('.')[0] or 'the configuration'}", str(error["loc"][-1]), known)
+        except BadInput as unknown:
+            return str(unknown)
+    if error["type"] == "missing":
+        return f"{key} is missing: it must be given"
+    message = error["msg"].removeprefix("Value error, ")
+    if isinstance(error.get("ctx", {}).get("error"), BadInput):
+        return message
+    return f"{key}: {message[0].lower()}{message[1:]}, got {error['input']!r}"
+
+
+def _is_branch(part: Any) -> bool:
+    """Whether pydantic names a branch of a union here, which is no key of the user's."""
+    return isinstance(part, str) and (part in {"float", "str", "int"} or part.startswith("dict["))
+
+
+def _keys(model: type[pydantic.BaseModel], path: tuple[Any, ...]) -> list[str]:
+    for part in path:
+        inner = model.model_fields[str(part)].annotation
+        assert isinstance(inner, type)
+        model = inner
+    return list(model.model_fields)

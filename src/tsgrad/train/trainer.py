@@ -1,0 +1,258 @@
+"""Training: stochastic gradient ascent on the meta-parameters, and the checks that make its result safe to use."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+
+from tsgrad.checks import BadInput, FloatArray
+from tsgrad.estimate import Estimator, gradient
+from tsgrad.evaluate import compare
+from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
+from tsgrad.problems import Problem
+from tsgrad.registry import to_data
+from tsgrad.simulate import choose_engine, simulate
+from tsgrad.streams import Purpose
+from tsgrad.train.folder import RunFolder, State
+from tsgrad.train.optimiser import build_optimiser
+from tsgrad.train.progress import TrainingProgress
+from tsgrad.train.run import HistoryRow, Run
+from tsgrad.train.settings import Configuration, EstimatorSettings, TrainingSettings, checked
+
+# A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
+# that nothing improves on is replaced with probability 5%.
+GAIN_Z = 1.645
+
+SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and those that confirm the selection
+
+
+class TrainingStopped(ArithmeticError):
+    """A gradient or a meta-parameter is no longer a finite number. The last good state was kept."""
+
+
+def train(
+    problem: Problem,
+    policy: SamplingPolicy,
+    estimator: Estimator | None = None,
+    *,
+    out: str | Path | None = None,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Run:
+    """Tunes a sampling policy by policy gradient; settings are those of `TrainingSettings`, `horizon` the only one
+    that has no default.
+
+    The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
+    better: training never hands back something worse than what it started from. With `out`, everything goes to a
+    folder, and a run that was stopped continues with `tsgrad.resume`. Progress is shown on a terminal.
+
+        >>> from tsgrad.policies import ReshapedThompson
+        >>> from tsgrad.problems import BernoulliBandit
+        >>> problem = BernoulliBandit(arms=5)
+        >>> run = train(problem, ReshapedThompson(problem), horizon=20, episodes=512, iterations=30, seed=1)
+        >>> run.improved and run.gain > 0
+        True
+    """
+    checked_settings = checked(TrainingSettings, settings)
+    estimator = Estimator() if estimator is None else estimator
+    folder = None if out is None else RunFolder(Path(out))
+    training = _Training(problem, policy, estimator, checked_settings)
+    if folder is not None:
+        folder.start(_describe(problem, policy, estimator, checked_settings))
+    return training.run(training.start(), [], folder, progress)
+
+
+def resume(out: str | Path, *, progress: bool | None = None) -> Run:
+    """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped."""
+    folder = RunFolder(Path(out))
+    configuration = folder.configuration()
+    problem = configuration.build_problem()
+    policy = configuration.build_policy(problem)
+    training = _Training(problem, policy, configuration.estimator.build(), configuration.training)
+    if (folder.path / "checkpoint.npz").exists():
+        state, history = folder.load(training.start().optimiser)
+    else:
+        state, history = training.start(), []
+    return training.run(state, history, folder, progress)
+
+
+class _Training:
+    """One training run: what stays the same from iteration to iteration."""
+
+    def __init__(
+        self, problem: Problem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+    ) -> None:
+        estimator.check(problem)
+        self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
+        self.names = parameter_names(policy)
+        if not self.names:
+            raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
+        policy.prepare(problem, settings.horizon)
+        self.optimiser = build_optimiser(settings.learning_rate, settings.optimizer, settings.clip_norm)
+        self.step = jax.jit(self._step)
+        self.provenance = {
+            "version": version("tsgrad"),
+            "seed": settings.seed,
+            "engine": choose_engine(settings.engine),
+            "estimator": estimator.name,
+            "horizon": settings.horizon,
+        }
+
+    def start(self) -> State:
+        """Before the first iteration."""
+        vector = parameter_vector(self.policy)
+        with jax.enable_x64(True):
+            return State(0, vector, self.optimiser.init(vector), vector, np.inf)
+
+    def run(
+        self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: bool | None
+    ) -> Run:
+        """From a state to the end."""
+        shown = sys.stderr.isatty() if progress is None else progress
+        try:
+            with TrainingProgress(self.settings.iterations, state.iteration, shown=shown) as bar:
+                while state.iteration < self.settings.iterations:
+                    validated = self._is_checked(state.iteration)
+                    row, state = self._iterate(state)
+                    history = [*history[: row.iteration], row]
+                    bar.update(row, state)
+                    if folder is not None and validated:
+                        folder.save(state, history, self.provenance)
+                state = self._validated(state)[0]
+        except (KeyboardInterrupt, TrainingStopped):
+            if folder is not None:
+                folder.save(state, history, self.provenance)
+            raise
+        if folder is not None:
+            folder.save(state, history, self.provenance)
+        result = self._confirm(state, history)
+        if folder is not None:
+            folder.finish(result)
+        return result
+
+    def _iterate(self, state: State) -> tuple[HistoryRow, State]:
+        """One update; the row describes the policy before it."""
+        settings = self.settings
+        measured = None
+        if self._is_checked(state.iteration):
+            state, measured = self._validated(state)
+        policy = with_parameters(self.policy, state.vector)
+        found = gradient(
+            self.problem,
+            policy,
+            self.estimator,
+            horizon=settings.horizon,
+            episodes=settings.episodes,
+            seed=settings.seed,
+            purpose=Purpose.TRAINING,
+            iteration=state.iteration,
+            precision=settings.precision,
+        )
+        self._check_finite("gradient", found.mean, state.iteration)
+        with jax.enable_x64(True):
+            vector, optimiser = jax.device_get(self.step(state.vector, found.mean, state.optimiser))
+        self._check_finite("meta-parameter", vector, state.iteration)
+        row = HistoryRow(
+            iteration=state.iteration,
+            regret=found.regret,
+            regret_standard_error=found.regret_standard_error,
+            gradient_norm=float(np.linalg.norm(found.mean)),
+            validation_regret=measured,
+            meta_parameters=_lists(policy),
+        )
+        return row, state._replace(iteration=state.iteration + 1, vector=vector, optimiser=optimiser)
+
+    def _step(self, vector: Any, ascent: Any, state: Any) -> tuple[Any, Any]:
+        updates, state = self.optimiser.update(-ascent, state, vector)
+        return optax.apply_updates(vector, updates), state
+
+    def _is_checked(self, iteration: int) -> bool:
+        return iteration % self.settings.check_every == 0
+
+    def _validated(self, state: State) -> tuple[State, float]:
+        """The state with its policy tried on the validation episodes, and the regret it had there."""
+        settings = self.settings
+        regret = float(
+            np.mean(
+                simulate(
+                    self.problem,
+                    with_parameters(self.policy, state.vector),
+                    horizon=settings.horizon,
+                    episodes=settings.validation_episodes,
+                    seed=settings.seed,
+                    purpose=Purpose.VALIDATION,
+                    iteration=SELECTION,
+                    precision=settings.precision,
+                ).regret
+            )
+        )
+        if regret < state.best_regret:
+            state = state._replace(best_vector=state.vector, best_regret=regret)
+        return state, regret
+
+    def _confirm(self, state: State, history: list[HistoryRow]) -> Run:
+        """The selected policy against the start, on episodes that took no part in selecting it."""
+        settings = self.settings
+        selected, last = (with_parameters(self.policy, vector) for vector in (state.best_vector, state.vector))
+        comparison = compare(
+            self.problem,
+            {"start": self.policy, "selected": selected},
+            horizon=settings.horizon,
+            episodes=settings.validation_episodes,
+            seed=settings.seed,
+            purpose=Purpose.VALIDATION,
+            iteration=CONFIRMATION,
+            precision=settings.precision,
+        )
+        gain, error = comparison.difference("start", "selected")
+        improved = gain > GAIN_Z * error
+        end = HistoryRow(state.iteration, None, None, None, self._validated(state)[1], _lists(last))
+        return Run(
+            policy=selected if improved else self.policy,
+            last=last,
+            start=self.policy,
+            history=[*history, end],
+            improved=improved,
+            gain=gain,
+            gain_standard_error=error,
+            start_regret=comparison.regret["start"],
+            provenance=self.provenance,
+            problem=self.problem,
+        )
+
+    def _check_finite(self, what: str, values: FloatArray, iteration: int) -> None:
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if wrong.size:
+            raise TrainingStopped(
+                f"the {what} of {self.names[wrong[0]]} is {values[wrong[0]]} at iteration {iteration}:"
+                " lower learning_rate, set clip_norm, or use precision='float64'"
+            )
+
+
+def _lists(policy: SamplingPolicy) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
+
+
+def _describe(
+    problem: Problem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+) -> Configuration:
+    """The run as a configuration from which it can be resumed."""
+    metric, _, baseline = estimator.name.partition("/")
+    lookaheads = getattr(estimator.metric, "lookaheads", None) or getattr(estimator.baseline, "lookaheads", None)
+    return Configuration(
+        problem=to_data(problem),
+        policy=to_data(policy),
+        estimator=EstimatorSettings(
+            metric=metric,
+            baseline=baseline,
+            rollouts=estimator.rollouts if estimator.rollouts > 1 else None,
+            lookaheads=lookaheads,
+            single_time=estimator.single_time,
+            world=estimator.world,
+        ),
+        training=settings,
+    )
