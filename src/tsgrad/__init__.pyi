@@ -1,4 +1,5 @@
 from .checks import BadInput as BadInput
+from .checks import TrainingStopped as TrainingStopped
 from .estimate import Baseline as Baseline
 from .estimate import Episode as Episode
 from .estimate import Estimator as Estimator
@@ -25,6 +26,5 @@ from .simulate import Trajectory as Trajectory
 from .simulate import simulate as simulate
 from .streams import Purpose as Purpose
 from .train import Run as Run
-from .train import TrainingStopped as TrainingStopped
 from .train import resume as resume
 from .train import train as train

@@ -48,7 +48,5 @@ def read_json(path: str | Path, what: str) -> dict[str, Any]:
     if not isinstance(artefact, dict) or artefact.get("tsgrad") != what:
         raise BadInput(f"{path} is not a tsgrad {what} file")
     if artefact.get("format") != FORMAT:
-        raise BadInput(
-            f"{path} has format {artefact.get('format')!r}, this version reads {FORMAT}: write it again"
-        )
+        raise BadInput(f"{path} has format {artefact.get('format')!r}, this version reads {FORMAT}: write it again")
     return artefact

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+Leaf = Any  # a leaf of a module: float64 NumPy on the host, whatever JAX makes of it inside a computation
 
 
 class BadInput(ValueError):
     """An argument, a setting or a file is not what it must be; the message is one line and says what to change."""
+
+
+class TrainingStopped(ArithmeticError):
+    """A gradient or a meta-parameter is no longer a finite number. The last good state was kept."""
 
 
 def check_count(name: str, value: Any, *, least: int, most: int | None = None) -> int:

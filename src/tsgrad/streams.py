@@ -8,14 +8,13 @@ can be redone anywhere.
     >>> from tsgrad.streams import Address, Purpose, Stream
     >>> episode = Address.of(seed=0, purpose=Purpose.EVALUATION, episode=7)
     >>> noise = episode.noise(Stream.REWARD).step(3)
-    >>> bool(noise.normal(1) == noise.normal(jnp.arange(5))[1])
+    >>> bool(noise.uniform(1) == noise.uniform(jnp.arange(5))[1])
     True
 
 Randomness comes in the precision that JAX is in: float64 under `jax.enable_x64`, float32 otherwise.
 """
 
 import enum
-from typing import Self
 
 import equinox as eqx
 import jax
@@ -130,7 +129,7 @@ class Address(eqx.Module):
     episode: Array
 
     @classmethod
-    def of(cls, *, seed: int, purpose: Purpose, iteration: int = 0, episode: int = 0) -> Self:
+    def of(cls, *, seed: int, purpose: Purpose, iteration: int = 0, episode: int = 0) -> "Address":
         """The address of an episode; `seed` is any integer from 0 to 2^64 - 1."""
         seed = check_count("seed", seed, least=0, most=2**64 - 1)
         words = (np.uint32(seed >> 32), np.uint32(seed & 0xFFFFFFFF))

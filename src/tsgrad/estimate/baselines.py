@@ -61,6 +61,6 @@ class ValueFunction(Baseline):
     lookaheads: int = eqx.field(static=True, default=8)
 
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
-        return jax.vmap(
-            lambda run: look_ahead(episode, run, self.lookaheads, first_arm_played=False).played
-        )(episode.runs)
+        return jax.vmap(lambda run: look_ahead(episode, run, self.lookaheads, first_arm_played=False).played)(
+            episode.runs
+        )

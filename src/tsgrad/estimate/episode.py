@@ -1,7 +1,5 @@
 """What a gradient estimator may read of one episode."""
 
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp

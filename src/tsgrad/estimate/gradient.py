@@ -1,6 +1,7 @@
 """The gradient of expected reward in the meta-parameters, by any estimator."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -33,9 +34,8 @@ class Gradient(NamedTuple):
     names: tuple[str, ...]  # [P]
 
 
-def _weights(estimator: Estimator, episode: Episode) -> Float[Array, "R T"]:
+def _weights(estimator: Estimator, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
     """M_t - B_t of every run; at one random step only, times T, for a single-time estimator."""
-    metrics = jax.vmap(lambda run: estimator.metric.values(episode, run))(episode.runs)
     advantages = metrics - estimator.baseline.values(estimator.metric, episode, metrics)
     if not estimator.single_time:
         return advantages
@@ -52,20 +52,21 @@ def _episode_gradients(
     rollouts = max(estimator.rollouts for estimator in estimators)
     world = estimators[0].world
     episode, lost = play(problem, policy, address, horizon=horizon, rollouts=rollouts, world=world)
-    weights = jnp.stack(
-        [
-            jnp.pad(
-                _weights(estimator, episode.first(estimator.rollouts)) / estimator.rollouts,
-                ((0, rollouts - estimator.rollouts), (0, 0)),
-            )
-            for estimator in estimators
-        ]
-    )
+    metrics: dict[Any, Float[Array, "R T"]] = {}
+    weights = []
+    for estimator in estimators:
+        leaves, structure = jax.tree.flatten(estimator.metric)
+        same = id(estimator.metric) if leaves else structure  # metrics without numbers of their own are computed once
+        if same not in metrics:
+            metrics[same] = jax.vmap(partial(estimator.metric.values, episode))(episode.runs)
+        used = estimator.rollouts
+        of_runs = _weights(estimator, episode.first(used), metrics[same][:used]) / used
+        weights.append(jnp.pad(of_runs, ((0, rollouts - used), (0, 0))))
 
     def of_run(run: Any, weights: Float[Array, "E T"]) -> Float[Array, "E P"]:
         return jax.vmap(lambda weights: weighted_score(problem.model, policy, run, weights))(weights)
 
-    return jnp.sum(jax.vmap(of_run, in_axes=(0, 1))(episode.runs, weights), axis=0), lost
+    return jnp.sum(jax.vmap(of_run, in_axes=(0, 1))(episode.runs, jnp.stack(weights)), axis=0), lost
 
 
 @eqx.filter_jit
@@ -74,16 +75,14 @@ def _gradient_block(
     policy: SamplingPolicy,
     estimators: tuple[Estimator, ...],
     address: Address,
-    total: UInt32[Array, ""],
+    total: UInt32[Array, ""] | np.uint32,
     block: UInt32[Array, ""],
     horizon: int,
     every_episode: bool,
 ) -> Any:
     episodes = block_episodes(block)
     gradients, lost = jax.vmap(
-        lambda number: _episode_gradients(
-            problem, policy, estimators, horizon, address.with_episode(number)
-        )
+        lambda number: _episode_gradients(problem, policy, estimators, horizon, address.with_episode(number))
     )(episodes)
     if every_episode:
         return gradients
@@ -110,7 +109,7 @@ def _over_blocks(
         estimator.check(problem)
     if len({estimator.world for estimator in estimators}) > 1:
         raise BadInput("estimators computed from one record must have the same world: ask for them apart")
-    prepared = policy.prepare(problem, horizon)
+    prepared: Any = policy.prepare(problem, horizon)
     address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
     return over_blocks(
         lambda block: _gradient_block(

@@ -21,7 +21,7 @@ from tsgrad.simulate import Trajectory
 class Metric(eqx.Module):
     """A reward metric. Yours is a subclass with these two methods; `requires` names the problems it is for."""
 
-    requires: ClassVar[type[Problem]] = Problem
+    requires: ClassVar[type] = Problem
 
     @abc.abstractmethod
     def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
@@ -106,7 +106,7 @@ class FiniteSampleMean(Metric):
     run from t on can learn about the arm. Not separable: the estimate changes with t.
     """
 
-    requires: ClassVar[type[Problem]] = IndependentArms
+    requires: ClassVar[type] = IndependentArms
 
     def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
         estimates = self._estimates(episode, run)

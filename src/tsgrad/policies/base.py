@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.artefact import read_json, write_json
+from tsgrad.checks import BadInput, FloatArray
 from tsgrad.problems import Law, Problem
-from tsgrad.checks import BadInput
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -33,7 +33,7 @@ class Clock(NamedTuple):
 
     @property
     def fraction_left(self) -> float | Float[Array, ""]:
-        """left / T: one at the first step, 1/T at the last."""
+        """Left / T: one at the first step, 1/T at the last."""
         return self.left / self.horizon
 
 
@@ -94,7 +94,7 @@ class SamplingPolicy(Policy):
         """A tree of booleans in the shape of the policy, true at the leaves that training moves."""
 
     @abc.abstractmethod
-    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+    def meta_parameters(self) -> dict[str, FloatArray]:
         """What training moves, in the paper's units."""
 
     def act(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock, noise: Noise) -> Any:
@@ -115,20 +115,18 @@ def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
     names: list[str] = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(moving):
         stem = jax.tree_util.keystr(path).lstrip(".")
-        names += [
-            stem + (f"[{', '.join(map(str, index))}]" if index else "") for index in np.ndindex(np.shape(leaf))
-        ]
+        names += [stem + (f"[{', '.join(map(str, index))}]" if index else "") for index in np.ndindex(np.shape(leaf))]
     return tuple(names)
 
 
-def parameter_vector(policy: SamplingPolicy) -> np.ndarray[Any, np.dtype[np.float64]]:
+def parameter_vector(policy: SamplingPolicy) -> FloatArray:
     """The meta-parameters as one float64 vector [P], on the host."""
     moving, _ = split(policy)
     leaves = [np.ravel(np.asarray(leaf, dtype=np.float64)) for leaf in jax.tree.leaves(moving)]
     return np.concatenate(leaves) if leaves else np.zeros(0)
 
 
-def with_parameters(policy: Sampling, vector: np.ndarray[Any, np.dtype[np.float64]]) -> Sampling:
+def with_parameters(policy: Sampling, vector: FloatArray) -> Sampling:
     """The policy with other meta-parameters [P]."""
     moving, fixed = split(policy)
     leaves, structure = jax.tree.flatten(moving)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.checks import BadInput, FloatArray, check_array
+from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
 from tsgrad.policies.base import SamplingPolicy
 from tsgrad.problems import Problem
 
@@ -41,7 +41,7 @@ def start_values(shared: bool, **values: FloatArray) -> dict[str, FloatArray]:
     return {name: value[0].copy() for name, value in values.items()}
 
 
-def bounded_exp(logarithm: Float[Array, "..."]) -> Float[Array, "..."]:
+def bounded_exp(logarithm: Leaf) -> Float[Array, "..."]:
     """exp, within what float32 can work with: where the best law has no variance at all, training drives a logarithm
     to minus infinity; it stops here, and stays finite.
     """

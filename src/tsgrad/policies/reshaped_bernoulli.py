@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.checks import BadInput, FloatArray, Leaf
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
@@ -29,10 +29,10 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
     or none where shared. At the problem's own values, with no decay, this is plain Thompson sampling.
     """
 
-    log_alpha: FloatArray
-    log_beta: FloatArray
-    log_evidence_weight: FloatArray
-    decay: FloatArray
+    log_alpha: Leaf
+    log_beta: Leaf
+    log_evidence_weight: Leaf
+    decay: Leaf
 
     def __init__(self, *, log_alpha: Any, log_beta: Any, log_evidence_weight: Any, decay: Any) -> None:
         checked = check_meta_parameters(
@@ -49,9 +49,7 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
         check_fits(self.log_alpha, problem.model.arms)
         return self
 
-    def law(
-        self, model: Problem, belief: BernoulliBelief, memory: None, context: None, clock: Clock
-    ) -> BetaLaw:
+    def law(self, model: Problem, belief: BernoulliBelief, memory: None, context: None, clock: Clock) -> BetaLaw:
         log_concentration = -self.decay * jnp.log(clock.fraction_left)
         weight = bounded_exp(self.log_evidence_weight + log_concentration)
         return BetaLaw(
@@ -59,10 +57,10 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
             bounded_exp(self.log_beta + log_concentration) + weight * belief.failures,
         )
 
-    def trainable(self) -> "ReshapedBernoulli":
+    def trainable(self) -> Any:
         return jax.tree.map(lambda _: True, self)
 
-    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+    def meta_parameters(self) -> dict[str, FloatArray]:
         return {
             "alpha": np.exp(self.log_alpha),
             "beta": np.exp(self.log_beta),

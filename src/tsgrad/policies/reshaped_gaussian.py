@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.checks import BadInput, FloatArray, Leaf
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
@@ -29,14 +29,12 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
     At the problem's own values, with no decay, this is plain Thompson sampling.
     """
 
-    prior_mean: FloatArray
-    log_prior_variance: FloatArray
-    log_precision_ratio: FloatArray
-    decay: FloatArray
+    prior_mean: Leaf
+    log_prior_variance: Leaf
+    log_precision_ratio: Leaf
+    decay: Leaf
 
-    def __init__(
-        self, *, prior_mean: Any, log_prior_variance: Any, log_precision_ratio: Any, decay: Any
-    ) -> None:
+    def __init__(self, *, prior_mean: Any, log_prior_variance: Any, log_precision_ratio: Any, decay: Any) -> None:
         checked = check_meta_parameters(
             prior_mean=prior_mean,
             log_prior_variance=log_prior_variance,
@@ -54,18 +52,16 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
         check_fits(self.prior_mean, problem.model.arms)
         return self
 
-    def law(
-        self, model: Problem, belief: GaussianBelief, memory: None, context: None, clock: Clock
-    ) -> NormalLaw:
+    def law(self, model: Problem, belief: GaussianBelief, memory: None, context: None, clock: Clock) -> NormalLaw:
         log_variance = self.log_prior_variance + self.decay * jnp.log(clock.fraction_left)
         return normal_posterior(
             belief, self.prior_mean, bounded_exp(log_variance), bounded_exp(self.log_precision_ratio)
         )
 
-    def trainable(self) -> "ReshapedGaussian":
+    def trainable(self) -> Any:
         return jax.tree.map(lambda _: True, self)
 
-    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+    def meta_parameters(self) -> dict[str, FloatArray]:
         return {
             "prior_mean": np.asarray(self.prior_mean),
             "prior_variance": np.exp(self.log_prior_variance),

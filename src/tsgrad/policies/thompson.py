@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
+from tsgrad.checks import FloatArray
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.problems import Law, Problem
 from tsgrad.registry import register
@@ -26,5 +25,5 @@ class Thompson(Memoryless, SamplingPolicy):
     def trainable(self) -> bool:
         return False
 
-    def meta_parameters(self) -> dict[str, np.ndarray[Any, Any]]:
+    def meta_parameters(self) -> dict[str, FloatArray]:
         return {}

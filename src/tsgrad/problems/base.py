@@ -4,7 +4,7 @@ Every method speaks of one episode; batching happens outside, once. Classes are 
 """
 
 import abc
-from typing import Any, Self
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -61,12 +61,12 @@ class Problem(eqx.Module):
         """The expected reward of an arm under a belief."""
 
     @property
-    def truth(self) -> Self:
+    def truth(self) -> "Problem":
         """What episodes are drawn from."""
         return self
 
     @property
-    def model(self) -> Self:
+    def model(self) -> "Problem":
         """What policies and beliefs see."""
         return self
 

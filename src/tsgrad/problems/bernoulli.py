@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import FloatArray, check_arms, check_array
+from tsgrad.checks import Leaf, check_arms, check_array
 from tsgrad.problems.base import IndependentArms
 from tsgrad.problems.laws import BetaDraw, BetaLaw
 from tsgrad.registry import register
@@ -30,8 +30,8 @@ class BernoulliBandit(IndependentArms):
         [0.5 0.9]
     """
 
-    alpha: FloatArray
-    beta: FloatArray
+    alpha: Leaf
+    beta: Leaf
 
     def __init__(self, *, alpha: Any = 1.0, beta: Any = 1.0, arms: int | None = None) -> None:
         self.alpha, self.beta = check_arms(
@@ -40,7 +40,7 @@ class BernoulliBandit(IndependentArms):
 
     @property
     def arms(self) -> int:
-        return self.alpha.shape[0]
+        return int(self.alpha.shape[0])
 
     def draw_world(self, noise: Noise) -> BetaDraw:
         return self.posterior(self.prior(0)).sample(noise)
@@ -48,9 +48,7 @@ class BernoulliBandit(IndependentArms):
     def means(self, world: BetaDraw, context: None) -> Float[Array, "K"]:
         return world.value
 
-    def reward(
-        self, world: BetaDraw, context: None, arm: Integer[Array, ""], noise: Noise
-    ) -> Float[Array, ""]:
+    def reward(self, world: BetaDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         success = noise.uniform(arm) < self.mean(world, context, arm)
         return success.astype(world.log_value.dtype)
 

@@ -40,9 +40,7 @@ def _log_gamma_parts(
         # d (1 - v + log v) at v = (1 + w)^3, arranged so that nothing cancels at large d
         bound = normal**2 / 2 + d * (log_cube - 3 * w - 3 * w**2 - w**3)
         taken = positive & (jnp.log(uniform) < bound) & ~search.accepted
-        return _Search(
-            search.attempt + 1, search.accepted | taken, jnp.where(taken, log_cube, search.log_cube)
-        )
+        return _Search(search.attempt + 1, search.accepted | taken, jnp.where(taken, log_cube, search.log_cube))
 
     start = _Search(jnp.int32(0), jnp.zeros_like(small), jnp.zeros_like(shape))
     log_cube = jax.lax.while_loop(unfinished, attempt, start).log_cube
@@ -52,7 +50,7 @@ def _log_gamma_parts(
 
 
 def log_gamma_ratio(alpha: Float[Array, "K"], beta: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
-    """log of Gamma(alpha) / Gamma(beta), which is the logit of a Beta(alpha, beta) draw.
+    """Log of Gamma(alpha) / Gamma(beta), which is the logit of a Beta(alpha, beta) draw.
 
     >>> from tsgrad.streams import Address, Purpose, Stream
     >>> noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.WORLD)

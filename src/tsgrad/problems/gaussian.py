@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import FloatArray, check_arms, check_array
+from tsgrad.checks import Leaf, check_arms, check_array
 from tsgrad.problems.base import IndependentArms
 from tsgrad.problems.laws import NormalDraw, NormalLaw
 from tsgrad.registry import register
@@ -15,21 +15,19 @@ from tsgrad.streams import Noise
 class GaussianBelief(NamedTuple):
     """How often each arm was pulled, and what its rewards add up to. Axes: [K] each."""
 
-    count: Float[Array, "K"]
+    pulls: Float[Array, "K"]
     total: Float[Array, "K"]
 
 
 def normal_posterior(
     belief: GaussianBelief,
-    prior_mean: Float[Array, "K"] | FloatArray,
-    prior_variance: Float[Array, "K"] | FloatArray,
-    precision_ratio: Float[Array, "K"] | FloatArray,
+    prior_mean: Leaf,
+    prior_variance: Leaf,
+    precision_ratio: Leaf,
 ) -> NormalLaw:
     """N((m + rho S) / (1 + rho N), v / (1 + rho N)): prior mean m and variance v, rho = v / noise variance."""
-    shrinkage = 1 / (1 + precision_ratio * belief.count)
-    return NormalLaw(
-        (prior_mean + precision_ratio * belief.total) * shrinkage, jnp.sqrt(prior_variance * shrinkage)
-    )
+    shrinkage = 1 / (1 + precision_ratio * belief.pulls)
+    return NormalLaw((prior_mean + precision_ratio * belief.total) * shrinkage, jnp.sqrt(prior_variance * shrinkage))
 
 
 @register("gaussian")
@@ -45,9 +43,9 @@ class GaussianBandit(IndependentArms):
         tsgrad.checks.BadInput: noise_std must be > 0, got -1.0
     """
 
-    prior_mean: FloatArray
-    prior_std: FloatArray
-    noise_std: FloatArray
+    prior_mean: Leaf
+    prior_std: Leaf
+    noise_std: Leaf
 
     def __init__(
         self, *, prior_mean: Any = 0.0, prior_std: Any = 1.0, noise_std: Any = 1.0, arms: int | None = None
@@ -61,7 +59,7 @@ class GaussianBandit(IndependentArms):
 
     @property
     def arms(self) -> int:
-        return self.prior_mean.shape[0]
+        return int(self.prior_mean.shape[0])
 
     @property
     def precision_ratio(self) -> Any:
@@ -74,9 +72,7 @@ class GaussianBandit(IndependentArms):
     def means(self, world: NormalDraw, context: None) -> Float[Array, "K"]:
         return world.value
 
-    def reward(
-        self, world: NormalDraw, context: None, arm: Integer[Array, ""], noise: Noise
-    ) -> Float[Array, ""]:
+    def reward(self, world: NormalDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         return self.mean(world, context, arm) + jnp.asarray(self.noise_std)[arm] * noise.normal(arm)
 
     def prior(self, horizon: int) -> GaussianBelief:

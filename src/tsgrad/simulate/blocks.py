@@ -24,7 +24,8 @@ Precision = Literal["float32", "float64"]
 def in_precision(precision: Precision) -> contextlib.AbstractContextManager[Any]:
     """Computes in float32 or in float64, whatever JAX is set to outside."""
     check_choice("precision", precision, ("float32", "float64"))
-    return jax.enable_x64(precision == "float64")
+    context: contextlib.AbstractContextManager[Any] = jax.enable_x64(precision == "float64")
+    return context
 
 
 def block_episodes(block: UInt32[Array, ""]) -> UInt32[Array, "B"]:
@@ -32,14 +33,12 @@ def block_episodes(block: UInt32[Array, ""]) -> UInt32[Array, "B"]:
     return block * np.uint32(BLOCK) + jnp.arange(BLOCK, dtype=jnp.uint32)
 
 
-def is_real(episodes: UInt32[Array, "B"], total: UInt32[Array, ""]) -> Bool[Array, "B"]:
+def is_real(episodes: UInt32[Array, "B"], total: UInt32[Array, ""] | np.uint32) -> Bool[Array, "B"]:
     """Which episodes of a block are asked for; the others pad the last block and must not count."""
     return episodes < total
 
 
-def over_blocks(
-    compute: Callable[[Any], Any], *, episodes: int, precision: Precision, chunk: int
-) -> Iterator[Any]:
+def over_blocks(compute: Callable[[Any], Any], *, episodes: int, precision: Precision, chunk: int) -> Iterator[Any]:
     """compute(block number), block by block and in order, as NumPy arrays.
 
     At most `chunk` blocks are under way on each local device, which bounds the memory in use.

@@ -64,11 +64,22 @@ def rollout(
             model.update(belief, context, arm, reward),
             policy.remember(memory, context, arm, reward),
         )
-        return later, (t, context, belief, memory, pseudo_action, arm, reward)
+        return later, (belief, memory, pseudo_action, arm, reward)
 
     start = (model.prior(instance.horizon), policy.init(model))
     (final_belief, _), steps = jax.lax.scan(step, start, (instance.times, instance.contexts))
-    return Trajectory(*steps, final_belief, jnp.asarray(number))
+    belief, memory, pseudo_action, arm, reward = steps
+    return Trajectory(
+        t=instance.times,
+        context=instance.contexts,
+        belief=belief,
+        memory=memory,
+        pseudo_action=pseudo_action,
+        arm=arm,
+        reward=reward,
+        final_belief=final_belief,
+        rollout=jnp.asarray(number),
+    )
 
 
 def regret(instance: Instance, arms: Any) -> Float[Array, "T"]:

@@ -37,7 +37,7 @@ def _simulate_block(
     problem: Problem,
     policy: Policy,
     address: Address,
-    total: UInt32[Array, ""],
+    total: UInt32[Array, ""] | np.uint32,
     block: UInt32[Array, ""],
     horizon: int,
     trajectories: bool,
@@ -90,9 +90,7 @@ def simulate(
     address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
     blocks = list(
         over_blocks(
-            lambda block: _simulate_block(
-                problem, policy, address, np.uint32(episodes), block, horizon, trajectories
-            ),
+            lambda block: _simulate_block(problem, policy, address, np.uint32(episodes), block, horizon, trajectories),
             episodes=episodes,
             precision=precision,
             chunk=chunk,
@@ -103,7 +101,7 @@ def simulate(
         return np.concatenate(parts)[:episodes]
 
     def average(name: str) -> FloatArray:
-        return np.sum([block[name] for block in blocks], axis=0, dtype=np.float64) / episodes
+        return np.asarray(np.sum([block[name] for block in blocks], axis=0, dtype=np.float64) / episodes)
 
     return Episodes(
         regret=joined(*(block["regret"] for block in blocks)).astype(np.float64),

@@ -2,14 +2,13 @@
 
 from tsgrad.train.run import HistoryRow, Run
 from tsgrad.train.settings import Configuration, TrainingSettings, read_configuration
-from tsgrad.train.trainer import TrainingStopped, resume, train
+from tsgrad.train.trainer import resume, train
 
 __all__ = [
     "Configuration",
     "HistoryRow",
     "Run",
     "TrainingSettings",
-    "TrainingStopped",
     "read_configuration",
     "resume",
     "train",

@@ -17,7 +17,7 @@ def schedules() -> dict[str, Callable[..., Any]]:
 
 def optimisers() -> dict[str, Callable[..., Any]]:
     """Every optimiser of optax that a learning rate is enough for, by its name there."""
-    found = {}
+    found: dict[str, Callable[..., Any]] = {}
     for name in dir(optax):
         function = getattr(optax, name)
         # L-BFGS needs the objective itself, which no simulator gives; scale_by_* are parts of optimisers.

@@ -1,7 +1,6 @@
 """Progress of training on a terminal: regret so far, and time left."""
 
 from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -27,7 +26,7 @@ class TrainingProgress:
         )
         self.task = self.bar.add_task("training", total=iterations, completed=done, regret="compiling")
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "TrainingProgress":
         self.bar.start()
         return self
 

@@ -127,7 +127,7 @@ def read_configuration(path: str | Path) -> Configuration:
 
 def configuration_toml(configuration: Configuration) -> str:
     """A configuration as TOML, every setting spelled out."""
-    return tomli_w.dumps(configuration.model_dump(exclude_none=True))
+    return str(tomli_w.dumps(configuration.model_dump(exclude_none=True)))
 
 
 def _one_line(model: type[pydantic.BaseModel], error: Any) -> str:
@@ -140,7 +140,7 @@ def _one_line(model: type[pydantic.BaseModel], error: Any) -> str:
             return str(unknown)
     if error["type"] == "missing":
         return f"{key} is missing: it must be given"
-    message = error["msg"].removeprefix("Value error, ")
+    message: str = error["msg"].removeprefix("Value error, ")
     if isinstance(error.get("ctx", {}).get("error"), BadInput):
         return message
     return f"{key}: {message[0].lower()}{message[1:]}, got {error['input']!r}"

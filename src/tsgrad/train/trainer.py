@@ -9,7 +9,7 @@ import jax
 import numpy as np
 import optax
 
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.checks import BadInput, FloatArray, TrainingStopped
 from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
@@ -28,10 +28,6 @@ from tsgrad.train.settings import Configuration, EstimatorSettings, TrainingSett
 GAIN_Z = 1.645
 
 SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and those that confirm the selection
-
-
-class TrainingStopped(ArithmeticError):
-    """A gradient or a meta-parameter is no longer a finite number. The last good state was kept."""
 
 
 def train(
@@ -108,9 +104,7 @@ class _Training:
         with jax.enable_x64(True):
             return State(0, vector, self.optimiser.init(vector), vector, np.inf)
 
-    def run(
-        self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: bool | None
-    ) -> Run:
+    def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: bool | None) -> Run:
         """From a state to the end."""
         shown = sys.stderr.isatty() if progress is None else progress
         try:

@@ -1,0 +1,45 @@
+"""Shared by all tests: shapes are checked at run time, and statistics state how often they would raise a false alarm."""
+
+import numpy as np
+import pytest
+from jaxtyping import install_import_hook
+from scipy import stats
+
+# Where arrays flow, shapes are checked; where users hand things in, the library's own checks must speak.
+install_import_hook(
+    [
+        "tsgrad.problems",
+        "tsgrad.policies",
+        "tsgrad.simulate.instance",
+        "tsgrad.simulate.rollout",
+        "tsgrad.estimate.episode",
+        "tsgrad.estimate.look_ahead",
+        "tsgrad.estimate.metrics",
+        "tsgrad.estimate.baselines",
+        "tsgrad.estimate.score",
+    ],
+    "shape_checker.check",
+)
+
+
+def largest_z(values, reference, standard_error):
+    """The largest distance from the reference, in standard errors. An exact zero error must mean an exact match."""
+    values, reference, standard_error = np.broadcast_arrays(values, reference, standard_error)
+    distance = np.abs(values - reference)
+    known = standard_error > 0
+    assert np.all(distance[~known] < 1e-9)
+    return float(np.max(distance[known] / standard_error[known], initial=0.0))
+
+
+def z_bound(comparisons, false_alarm=1e-3):
+    """The z that `comparisons` independent two-sided comparisons exceed together with this probability."""
+    return float(stats.norm.isf(false_alarm / comparisons / 2))
+
+
+@pytest.fixture
+def mean_and_error():
+    def compute(sample):
+        sample = np.asarray(sample)
+        return sample.mean(axis=0), sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
+
+    return compute

@@ -1,0 +1,66 @@
+"""Bandits: posteriors against closed forms, and bad input."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tsgrad as tg
+
+
+def believe(problem, steps):
+    belief = problem.prior(len(steps))
+    for arm, reward in steps:
+        belief = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward))
+    return belief
+
+
+def test_gaussian_posterior_is_the_closed_form():
+    with jax.enable_x64(True):
+        problem = tg.GaussianBandit(prior_mean=[0.5, -1.0], prior_std=[2.0, 0.3], noise_std=[1.5, 0.2])
+        law = problem.posterior(believe(problem, [(0, 1.0), (1, -0.4), (0, 3.0)]))
+        precision = 1 / np.array([2.0, 0.3]) ** 2 + np.array([2, 1]) / np.array([1.5, 0.2]) ** 2
+        mean = (
+            np.array([0.5, -1.0]) / np.array([2.0, 0.3]) ** 2 + np.array([4.0, -0.4]) / np.array([1.5, 0.2]) ** 2
+        ) / precision
+        np.testing.assert_allclose(law.location, mean, rtol=1e-12)
+        np.testing.assert_allclose(law.scale, precision**-0.5, rtol=1e-12)
+
+
+def test_bernoulli_posterior_is_the_closed_form():
+    problem = tg.BernoulliBandit(alpha=[1.0, 2.0], beta=[3.0, 0.5])
+    law = problem.posterior(believe(problem, [(0, 1.0), (1, 0.0), (0, 0.0), (0, 1.0)]))
+    np.testing.assert_array_equal(law.alpha, [3.0, 2.0])
+    np.testing.assert_array_equal(law.beta, [4.0, 1.5])
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: tg.GaussianBandit(noise_std=[1, 1, 1, -4.0]), r"noise_std\[3\] must be > 0, got -4.0"),
+        (lambda: tg.GaussianBandit(arms=2, prior_std=0), "prior_std must be > 0, got 0.0"),
+        (lambda: tg.GaussianBandit(prior_mean=[0, np.nan]), r"prior_mean\[1\] must be finite, got nan"),
+        (lambda: tg.GaussianBandit(prior_mean=[0, np.inf]), r"prior_mean\[1\] must be finite, got inf"),
+        (
+            lambda: tg.GaussianBandit(prior_mean=[0, 0], noise_std=[1, 1, 1]),
+            "prior_mean has 2 arms and noise_std has 3",
+        ),
+        (lambda: tg.GaussianBandit(prior_mean=[0, 0], arms=3), "arms has 3 arms and prior_mean has 2"),
+        (lambda: tg.GaussianBandit(arms=0), "arms must be an integer >= 1, got 0"),
+        (lambda: tg.GaussianBandit(prior_mean=[]), "prior_mean must have at least one arm, got none"),
+        (lambda: tg.GaussianBandit(), "arms must say how many arms"),
+        (
+            lambda: tg.GaussianBandit(prior_mean=[[0.0]]),
+            r"prior_mean must be one number or one number an arm, got shape \(1, 1\)",
+        ),
+        (
+            lambda: tg.GaussianBandit(arms=2, noise_std="loud"),
+            "noise_std must be a number or an array of numbers, got 'loud'",
+        ),
+        (lambda: tg.BernoulliBandit(alpha=[1, -1]), r"alpha\[1\] must be > 0, got -1.0"),
+        (lambda: tg.BernoulliBandit(arms=2, beta=0), "beta must be > 0, got 0.0"),
+    ],
+)
+def test_bad_input(build, message):
+    with pytest.raises(tg.BadInput, match=message):
+        build()
