@@ -9,11 +9,10 @@ from jaxtyping import Array, Float
 
 from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
 from tsgrad.policies.base import SamplingPolicy
-from tsgrad.problems import Problem
 
 
 @functools.singledispatch
-def ReshapedThompson(problem: Problem, *, shared: bool = False) -> SamplingPolicy:  # noqa: N802
+def ReshapedThompson(problem: Any, *, shared: bool = False) -> SamplingPolicy:  # noqa: N802
     """The reshaped sampling policy that fits a problem, starting as plain Thompson sampling.
 
     With `shared` all arms have one set of meta-parameters, taken from arm 0, and arms can come and go.
@@ -38,14 +37,14 @@ def start_values(shared: bool, **values: FloatArray) -> dict[str, FloatArray]:
     for name, value in values.items():
         if not np.all(value == value[0]):
             raise BadInput(f"shared must be false where arms differ: {name} is {np.array2string(value, threshold=5)}")
-    return {name: value[0].copy() for name, value in values.items()}
+    return {name: np.asarray(value[0]) for name, value in values.items()}
 
 
 def bounded_exp(logarithm: Leaf) -> Float[Array, "..."]:
     """exp, within what float32 can work with: where the best law has no variance at all, training drives a logarithm
     to minus infinity; it stops here, and stays finite.
     """
-    return jnp.exp(jnp.clip(logarithm, -40, 40))
+    return jnp.exp(jnp.clip(logarithm, -30, 30))
 
 
 def check_meta_parameters(**values: Any) -> dict[str, FloatArray]:

@@ -62,9 +62,9 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
 
     def meta_parameters(self) -> dict[str, FloatArray]:
         return {
-            "alpha": np.exp(self.log_alpha),
-            "beta": np.exp(self.log_beta),
-            "evidence_weight": np.exp(self.log_evidence_weight),
+            "alpha": np.asarray(np.exp(self.log_alpha)),
+            "beta": np.asarray(np.exp(self.log_beta)),
+            "evidence_weight": np.asarray(np.exp(self.log_evidence_weight)),
             "decay": np.asarray(self.decay),
         }
 

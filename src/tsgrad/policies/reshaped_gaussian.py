@@ -64,8 +64,8 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
     def meta_parameters(self) -> dict[str, FloatArray]:
         return {
             "prior_mean": np.asarray(self.prior_mean),
-            "prior_variance": np.exp(self.log_prior_variance),
-            "precision_ratio": np.exp(self.log_precision_ratio),
+            "prior_variance": np.asarray(np.exp(self.log_prior_variance)),
+            "precision_ratio": np.asarray(np.exp(self.log_precision_ratio)),
             "decay": np.asarray(self.decay),
         }
 

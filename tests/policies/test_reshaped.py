@@ -1,0 +1,111 @@
+"""Reshaped posteriors: the paper's formula, sharing, bounds, and bad input."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tsgrad as tg
+from tsgrad.policies import Clock, ReshapedGaussian, parameter_names, parameter_vector, with_parameters
+from tsgrad.problems.gaussian import GaussianBelief
+
+
+def test_the_formula_of_the_paper():
+    with jax.enable_x64(True):
+        m, v, rho, gamma = np.array([0.1, -0.5]), np.array([0.7, 2.0]), np.array([3.0, 0.2]), np.array([0.5, 1.5])
+        policy = ReshapedGaussian(
+            prior_mean=m, log_prior_variance=np.log(v), log_precision_ratio=np.log(rho), decay=gamma
+        )
+        pulls, total = jnp.array([3.0, 0.0]), jnp.array([2.5, 0.0])
+        law = policy.law(tg.GaussianBandit(arms=2), GaussianBelief(pulls, total), None, None, Clock(7, 10))
+        np.testing.assert_allclose(law.location, (m + rho * total) / (1 + rho * pulls), rtol=1e-12)
+        np.testing.assert_allclose(law.scale**2, v * 0.4**gamma / (1 + rho * pulls), rtol=1e-12)
+
+
+def test_names_and_units():
+    policy = tg.ReshapedThompson(tg.GaussianBandit(prior_std=[2.0, 1.0], noise_std=0.5))
+    assert parameter_names(policy) == tuple(
+        f"{name}[{arm}]"
+        for name in ("prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
+        for arm in (0, 1)
+    )
+    units = policy.meta_parameters()
+    np.testing.assert_allclose(units["prior_variance"], [4, 1])
+    np.testing.assert_allclose(units["precision_ratio"], [16, 4])
+
+
+def test_shared_meta_parameters_fit_any_number_of_arms():
+    policy = tg.ReshapedThompson(tg.GaussianBandit(arms=3), shared=True)
+    assert parameter_names(policy) == ("prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
+    for arms in (2, 7):
+        assert tg.simulate(tg.GaussianBandit(arms=arms), policy, horizon=3, episodes=10, seed=0).pulls.shape == (arms,)
+
+
+def test_shared_gradient_is_the_sum_over_arms():
+    problem = tg.GaussianBandit(arms=3)
+    one, many = (
+        tg.gradient(
+            problem,
+            tg.ReshapedThompson(problem, shared=shared),
+            tg.Estimator("mean", "self"),
+            horizon=5,
+            episodes=3000,
+            seed=0,
+            precision="float64",
+        ).mean
+        for shared in (True, False)
+    )
+    np.testing.assert_allclose(one, many.reshape(4, 3).sum(axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("problem", [tg.GaussianBandit(arms=2), tg.BernoulliBandit(arms=2)])
+@pytest.mark.parametrize("value", [-1e4, 1e4])
+def test_extreme_meta_parameters_stay_finite(problem, value):
+    """A law that has all but lost its variance, or has none to lose, still draws and scores in float32."""
+    policy = tg.ReshapedThompson(problem)
+    for index in range(parameter_vector(policy).size):
+        vector = parameter_vector(policy)
+        vector[index] = value
+        found = tg.gradient(
+            problem, with_parameters(policy, vector), tg.Estimator("mean", "oracle"), horizon=4, episodes=100, seed=0
+        )
+        assert np.all(np.isfinite(found.mean))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: tg.ReshapedThompson(tg.GaussianBandit(noise_std=[1, 2]), shared=True),
+            "shared must be false where arms differ: log_precision_ratio",
+        ),
+        (lambda: tg.ReshapedThompson("a bandit"), "problem must be one that has a reshaping"),
+        (
+            lambda: ReshapedGaussian(prior_mean=[0, 0], log_prior_variance=0, log_precision_ratio=0, decay=0),
+            "all be single numbers or all have one number an arm",
+        ),
+        (
+            lambda: ReshapedGaussian(prior_mean=np.nan, log_prior_variance=0, log_precision_ratio=0, decay=0),
+            "prior_mean must be finite, got nan",
+        ),
+        (
+            lambda: tg.simulate(
+                tg.GaussianBandit(arms=3), tg.ReshapedThompson(tg.GaussianBandit(arms=2)), horizon=2, episodes=2, seed=0
+            ),
+            "policy has meta-parameters for 2 arms, the problem has 3",
+        ),
+        (
+            lambda: tg.simulate(
+                tg.BernoulliBandit(arms=2),
+                tg.ReshapedThompson(tg.GaussianBandit(arms=2)),
+                horizon=2,
+                episodes=2,
+                seed=0,
+            ),
+            "problem must be a GaussianBandit for this policy, got BernoulliBandit",
+        ),
+    ],
+)
+def test_bad_input(build, message):
+    with pytest.raises(tg.BadInput, match=message):
+        build()
