@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from tsgrad.problems import BetaDraw, BetaLaw, NormalDraw, NormalLaw
 from tsgrad.streams import Address, Purpose, Stream
@@ -40,6 +40,17 @@ def test_beta_score_is_finite_where_the_value_rounds_to_one():
     assert float(draw.value[0]) == 1.0
     score = jax.grad(lambda beta: BetaLaw(law.alpha, beta).log_prob(draw))(law.beta)
     assert np.isfinite(score).all()
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 0.4, 1.0, 30.0, 1e6])
+@pytest.mark.parametrize("beta", [1e-12, 1e-3, 0.4, 1.0, 30.0, 1e6])
+def test_beta_score_is_the_closed_form(alpha, beta):
+    """log x - digamma(alpha) + digamma(alpha + beta), in float64, over all sizes of the parameters."""
+    with jax.enable_x64(True):
+        draw = BetaDraw(jnp.array([-0.3]), jnp.array([-1.35]))
+        score = jax.grad(lambda one: BetaLaw(one, jnp.array([beta])).log_prob(draw))(jnp.array([alpha]))
+        exact = -0.3 - special.digamma(alpha) + special.digamma(alpha + beta)
+        np.testing.assert_allclose(score[0], exact, rtol=1e-6, atol=1e-8)
 
 
 def test_normal_score_survives_concentration():

@@ -132,7 +132,7 @@ class BetaLaw(ProductLaw):
         return (
             (self.alpha - 1) * pseudo_action.log_value
             + (self.beta - 1) * pseudo_action.log_complement
-            - special.betaln(self.alpha, self.beta)
+            - _log_beta(self.alpha, self.beta)
         )
 
     def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
@@ -140,3 +140,16 @@ class BetaLaw(ProductLaw):
 
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.beta.pdf(value, self.alpha, self.beta)
+
+
+def _log_beta(alpha: Float[Array, "K"], beta: Float[Array, "K"]) -> Float[Array, "K"]:
+    """The logarithm of the beta function, with a gradient that is right everywhere.
+
+    JAX's is accurate for large arguments, but its gradient is NaN where both are small; there nothing cancels in
+    the sum of log-gammas.
+    """
+    both_small = jnp.maximum(alpha, beta) < 1
+    large = [jnp.where(both_small, 1.0, one) for one in (alpha, beta)]
+    small = [jnp.where(both_small, one, 1.0) for one in (alpha, beta)]
+    by_gammas = special.gammaln(small[0]) + special.gammaln(small[1]) - special.gammaln(small[0] + small[1])
+    return jnp.where(both_small, by_gammas, special.betaln(*large))
