@@ -1,4 +1,4 @@
-"""Shared by all tests: shapes are checked at run time, and statistics state how often they would raise a false alarm."""
+"""Shared by all tests: shapes checked at run time, and statistics that state how often they raise a false alarm."""
 
 import numpy as np
 import pytest

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import z_bound
 from jax.extend.random import threefry2x32_p
 from scipy import stats
 
+from conftest import z_bound
 from tsgrad.streams import Address, Purpose, Stream, threefry2x32
 
 

@@ -144,3 +144,7 @@ def main() -> None:
     except TrainingStopped as error:
         print(f"tsgrad: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

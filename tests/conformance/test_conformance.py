@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import z_bound
 from scipy import stats
 
 import tsgrad as tg
+from conftest import z_bound
 from tsgrad import policies, problems
 from tsgrad.policies import Clock, parameter_vector, split, with_parameters
 from tsgrad.registry import from_data, to_data

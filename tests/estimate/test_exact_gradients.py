@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import largest_z, z_bound
-from exact import bernoulli_gradient, gaussian_gradient
 
 import tsgrad as tg
+from conftest import largest_z, z_bound
+from exact import bernoulli_gradient, gaussian_gradient
 from tsgrad.estimate import BASELINES, METRICS
 from tsgrad.policies import parameter_vector, with_parameters
 
@@ -103,6 +103,7 @@ def test_regret_is_that_of_the_runs():
     """Exactly: expected regret is T E max - expected reward."""
     found = tg.gradient(GAUSSIAN, moved(GAUSSIAN), tg.Estimator("mean", "self"), horizon=2, episodes=60_000, seed=9)
     import jax
+
     from exact import gaussian_reward
 
     with jax.enable_x64(True):

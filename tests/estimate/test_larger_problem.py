@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from conftest import largest_z, z_bound
-from test_exact_gradients import PAIRS, every_pair, moved
 
 import tsgrad as tg
+from conftest import largest_z, z_bound
+from test_exact_gradients import PAIRS, every_pair, moved
 from tsgrad.policies import parameter_vector, with_parameters
 
 HORIZON = 6

@@ -2,16 +2,15 @@
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from conftest import z_bound
-from exact import bernoulli_values
 from jaxtyping import Array, Float
 
 import tsgrad as tg
+from conftest import z_bound
+from exact import bernoulli_values
 from tsgrad.policies import with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
 
@@ -62,7 +61,7 @@ class ExactValue(tg.Baseline):
 
 
 def second_moments(sample, directions):
-    """Per episode: the trace, and the square along each direction. [N, 1 + D]"""
+    """The trace, and the square along each direction, of every episode: [N, 1 + D]."""
     return np.concatenate([np.sum(sample**2, axis=1, keepdims=True), (sample @ directions.T) ** 2], axis=1)
 
 

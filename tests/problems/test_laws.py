@@ -45,7 +45,7 @@ def test_beta_score_is_finite_where_the_value_rounds_to_one():
 @pytest.mark.parametrize("alpha", [1e-12, 1e-3, 0.4, 1.0, 30.0, 1e6])
 @pytest.mark.parametrize("beta", [1e-12, 1e-3, 0.4, 1.0, 30.0, 1e6])
 def test_beta_score_is_the_closed_form(alpha, beta):
-    """log x - digamma(alpha) + digamma(alpha + beta), in float64, over all sizes of the parameters."""
+    """Log x - digamma(alpha) + digamma(alpha + beta), in float64, over all sizes of the parameters."""
     with jax.enable_x64(True):
         draw = BetaDraw(jnp.array([-0.3]), jnp.array([-1.35]))
         score = jax.grad(lambda one: BetaLaw(one, jnp.array([beta])).log_prob(draw))(jnp.array([alpha]))

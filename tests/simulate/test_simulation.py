@@ -78,7 +78,8 @@ import json, sys, jax, tsgrad as tg
 problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
 run = tg.train(problem, tg.ReshapedThompson(problem), tg.Estimator("mean", "self"), horizon=10, episodes=1500,
                iterations=6, check_every=3, validation_episodes=600, seed=0)
-print(json.dumps([len(jax.local_devices()), {name: list(map(float.hex, value.tolist())) for name, value in run.last.meta_parameters().items()}]))
+found = {name: [number.hex() for number in value.tolist()] for name, value in run.last.meta_parameters().items()}
+print(json.dumps([len(jax.local_devices()), found]))
 """
 
 

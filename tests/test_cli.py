@@ -1,0 +1,160 @@
+"""The command line, as a person would use it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+CONFIGURATION = """
+[problem]
+kind = "bernoulli"
+arms = 3
+
+[policy]
+kind = "reshaped"
+shared = true
+
+[estimator]
+metric = "mean"
+baseline = "oracle"
+
+[training]
+horizon = 10
+episodes = 512
+iterations = {iterations}
+check_every = 10
+validation_episodes = 2048
+seed = 3
+"""
+
+
+def tsgrad(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "tsgrad.cli", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "config.toml").write_text(CONFIGURATION.format(iterations=30))
+    result = tsgrad("train", folder / "config.toml", "--out", folder / "run")
+    assert result.returncode == 0, result.stderr
+    return folder, result
+
+
+def test_train(trained):
+    folder, result = trained
+    assert "a paired gain of" in result.stdout
+    assert "evidence_weight" in result.stdout
+    names = {path.name for path in (folder / "run").iterdir()}
+    assert names == {"config.toml", "history.jsonl", "checkpoint.npz", "policy.json", "last.json", "result.json"}
+
+
+def test_compare(trained):
+    folder, _ = trained
+    result = tsgrad("compare", folder / "run", folder / "run" / "last.json", "--episodes", 2000)
+    assert result.returncode == 0, result.stderr
+    assert "2,000 common episodes" in result.stdout
+    assert "thompson" in result.stdout
+
+
+def test_resume_of_a_complete_run(trained):
+    folder, _ = trained
+    assert "a paired gain of" in tsgrad("resume", folder / "run").stdout
+
+
+def test_engines():
+    result = tsgrad("engines")
+    assert result.returncode == 0
+    assert "jax" in result.stdout
+
+
+def test_help_shows_an_example():
+    assert "noise_std" in tsgrad("train", "--help").stdout
+    assert tsgrad("--help").returncode == 0
+
+
+def test_interrupt_leaves_a_run_that_resumes(tmp_path):
+    (tmp_path / "config.toml").write_text(CONFIGURATION.format(iterations=100_000))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tsgrad.cli", "train", str(tmp_path / "config.toml"), "--out", str(tmp_path / "run")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (tmp_path / "run" / "checkpoint.npz").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"Continue with: tsgrad resume {tmp_path / 'run'}" in errors
+    assert "Traceback" not in errors
+
+
+BAD = {
+    "an unknown key": ("seed = 3", "sead = 3", "a key of training must be one of .*'sead' .did you mean 'seed'"),
+    "an unknown table": (
+        "[estimator]",
+        "[estimate]",
+        "a key of the configuration must be one of .*did you mean 'estimator'",
+    ),
+    "an unknown problem": (
+        'kind = "bernoulli"',
+        'kind = "beroulli"',
+        "problem.kind must be one of .*did you mean 'bernoulli'",
+    ),
+    "an unknown argument": (
+        "arms = 3",
+        "arm = 3",
+        "a key of problem .kind 'bernoulli'. must be one of alpha, beta, arms, got 'arm'",
+    ),
+    "a bad number": ("arms = 3", "arms = 0", "arms must be an integer >= 1, got 0"),
+    "a bad metric": ('metric = "mean"', 'metric = "main"', "metric must be one of .*did you mean 'mean'"),
+    "an illegal pair": (
+        'baseline = "oracle"',
+        'baseline = "oracle"\nrollouts = 3',
+        "rollouts must be left out with baseline 'oracle'",
+    ),
+    "horizon 0": ("horizon = 10", "horizon = 0", "training.horizon: input should be greater than or equal to 1, got 0"),
+    "no horizon": ("horizon = 10", "", "training.horizon is missing"),
+    "a wrong type": ("episodes = 512", 'episodes = "many"', "training.episodes: .*got 'many'"),
+    "broken TOML": ("[training]", "[training", "is not valid TOML"),
+    "policy options": ("shared = true", "shard = true", "must be one of shared, got 'shard'"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BAD.values(), ids=BAD)
+def test_bad_configurations(old, new, message, tmp_path, monkeypatch, capsys):
+    """One line on standard error, exit code 2, nothing written."""
+    import re
+
+    from tsgrad.cli import main
+
+    assert old in CONFIGURATION
+    (tmp_path / "config.toml").write_text(CONFIGURATION.format(iterations=5).replace(old, new))
+    monkeypatch.setattr(sys, "argv", ["tsgrad", "train", str(tmp_path / "config.toml"), "--out", str(tmp_path / "run")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    errors = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert re.search(message, errors), errors
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_file_and_a_missing_folder(tmp_path):
+    result = tsgrad("train", tmp_path / "none.toml", "--out", tmp_path / "run")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "can't be read: No such file" in result.stderr
+    result = tsgrad("resume", tmp_path / "run")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "holds no run" in result.stderr

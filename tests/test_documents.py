@@ -1,0 +1,35 @@
+"""Every Python block of the documents runs, in order, in one namespace a document; every TOML block is a configuration."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tsgrad.train import read_configuration
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(document, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+def test_python_blocks(document):
+    code = "\n".join(blocks(document, "python"))
+    assert code
+    exec(compile(code, document, "exec"), {"__name__": "document"})
+
+
+def test_toml_blocks(tmp_path):
+    for text in blocks("README.md", "toml"):
+        (tmp_path / "config.toml").write_text(text)
+        configuration = read_configuration(tmp_path / "config.toml")
+        configuration.build_policy(configuration.build_problem())
+        configuration.estimator.build()
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+def test_example_configurations(example):
+    configuration = read_configuration(example)
+    configuration.build_policy(configuration.build_problem())
