@@ -1,4 +1,4 @@
-"""Every Python block of the documents runs, in order, in one namespace a document; every TOML block is a configuration."""
+"""Every Python block of a document runs, in order, in one namespace; every TOML block is a configuration."""
 
 import re
 from pathlib import Path
