@@ -13,7 +13,7 @@ demo: $(READY)
 	$(BIN)/tsgrad compare runs/demo --episodes 100000 --seed 1
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadscope
 
 check: $(READY)
 	$(BIN)/ruff check .

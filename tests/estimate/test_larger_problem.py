@@ -19,7 +19,7 @@ PROBLEMS = {
 def gradients(request):
     problem = PROBLEMS[request.param]
     return problem, tg.episode_gradients(
-        problem, moved(problem), every_pair(), horizon=HORIZON, episodes=50_000, seed=11
+        problem, moved(problem), every_pair(), horizon=HORIZON, episodes=25_000, seed=11
     )
 
 

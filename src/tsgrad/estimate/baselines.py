@@ -5,6 +5,7 @@ other runs and the past, never what this run's draw at t led to.
 """
 
 import abc
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -17,7 +18,9 @@ from tsgrad.estimate.metrics import Metric
 
 
 class Baseline(eqx.Module):
-    """A baseline. Yours is a subclass with this method."""
+    """A baseline. Yours is a subclass with this method; `coupled` says whether it depends on the metric in use."""
+
+    coupled: ClassVar[bool] = True
 
     @abc.abstractmethod
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
@@ -26,6 +29,8 @@ class Baseline(eqx.Module):
 
 class NullBaseline(Baseline):
     """`null`: nothing. Admissible as a constant is."""
+
+    coupled: ClassVar[bool] = False
 
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
         return jnp.zeros_like(metrics)
@@ -58,6 +63,7 @@ class ValueFunction(Baseline):
     Admissible: look-aheads start from the past before t and draw their own pseudo-actions.
     """
 
+    coupled: ClassVar[bool] = False
     lookaheads: int = eqx.field(static=True, default=8)
 
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:

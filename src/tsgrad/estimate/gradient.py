@@ -1,6 +1,6 @@
 """The gradient of expected reward in the meta-parameters, by any estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,8 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.episode import Episode, play
 from tsgrad.estimate.estimator import Estimator
+from tsgrad.estimate.metrics import Metric
 from tsgrad.estimate.moments import NOTHING, Moments
 from tsgrad.estimate.score import weighted_score
 from tsgrad.policies import SamplingPolicy, parameter_names
@@ -34,15 +36,41 @@ class Gradient(NamedTuple):
     names: tuple[str, ...]  # [P]
 
 
-def _weights(estimator: Estimator, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
-    """M_t - B_t of every run; at one random step only, times T, for a single-time estimator."""
-    advantages = metrics - estimator.baseline.values(estimator.metric, episode, metrics)
-    if not estimator.single_time:
-        return advantages
+def _one_step_only(episode: Episode, advantages: Float[Array, "R T"]) -> Float[Array, "R T"]:
+    """The advantages at one step an episode, drawn at its own address, times T; zero at all others."""
     horizon = episode.instance.horizon
     uniform = episode.address.noise(Stream.TIME).uniform(0)
     chosen = jnp.minimum(jnp.ceil(uniform * horizon), horizon)
     return jnp.where(episode.instance.times == chosen, horizon * advantages, 0)
+
+
+def _identity(part: Metric | Baseline) -> Any:
+    """What tells a metric or baseline from another: its structure, or itself where it holds numbers of its own."""
+    leaves, structure = jax.tree.flatten(part)
+    return id(part) if leaves else structure
+
+
+class _Advantages:
+    """M_t - B_t of several estimators on one episode; what estimators share is computed once."""
+
+    def __init__(self, episode: Episode) -> None:
+        self.episode = episode
+        self.computed: dict[Any, Float[Array, "R T"]] = {}
+
+    def of(self, estimator: Estimator) -> Float[Array, "R T"]:
+        metric, baseline, used = estimator.metric, estimator.baseline, estimator.rollouts
+        episode = self.episode.first(used)
+        metrics = self._once(
+            _identity(metric), lambda: jax.vmap(partial(metric.values, self.episode))(self.episode.runs)
+        )[:used]
+        shared = (used, _identity(baseline), _identity(metric) if baseline.coupled else None)
+        advantages = metrics - self._once(shared, lambda: baseline.values(metric, episode, metrics))
+        return _one_step_only(episode, advantages) if estimator.single_time else advantages
+
+    def _once(self, key: Any, compute: Callable[[], Float[Array, "R T"]]) -> Float[Array, "R T"]:
+        if key not in self.computed:
+            self.computed[key] = compute()
+        return self.computed[key]
 
 
 def _episode_gradients(
@@ -52,16 +80,11 @@ def _episode_gradients(
     rollouts = max(estimator.rollouts for estimator in estimators)
     world = estimators[0].world
     episode, lost = play(problem, policy, address, horizon=horizon, rollouts=rollouts, world=world)
-    metrics: dict[Any, Float[Array, "R T"]] = {}
-    weights = []
-    for estimator in estimators:
-        leaves, structure = jax.tree.flatten(estimator.metric)
-        same = id(estimator.metric) if leaves else structure  # metrics without numbers of their own are computed once
-        if same not in metrics:
-            metrics[same] = jax.vmap(partial(estimator.metric.values, episode))(episode.runs)
-        used = estimator.rollouts
-        of_runs = _weights(estimator, episode.first(used), metrics[same][:used]) / used
-        weights.append(jnp.pad(of_runs, ((0, rollouts - used), (0, 0))))
+    advantages = _Advantages(episode)
+    weights = [
+        jnp.pad(advantages.of(estimator) / estimator.rollouts, ((0, rollouts - estimator.rollouts), (0, 0)))
+        for estimator in estimators
+    ]
 
     def of_run(run: Any, weights: Float[Array, "E T"]) -> Float[Array, "E P"]:
         return jax.vmap(lambda weights: weighted_score(problem.model, policy, run, weights))(weights)
