@@ -10,6 +10,7 @@ from .estimate import episode_gradients as episode_gradients
 from .estimate import gradient as gradient
 from .evaluate import Comparison as Comparison
 from .evaluate import compare as compare
+from .policies import IndexPolicy as IndexPolicy
 from .policies import Policy as Policy
 from .policies import ReshapedThompson as ReshapedThompson
 from .policies import SamplingPolicy as SamplingPolicy

@@ -3,7 +3,7 @@
 from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator
-from tsgrad.estimate.gradient import Gradient, episode_gradients, gradient
+from tsgrad.estimate.gradient import Gradient, episode_gradients, gradient, gradient_engine
 from tsgrad.estimate.metrics import Metric, SeparableMetric
 from tsgrad.estimate.score import weighted_score
 
@@ -18,5 +18,6 @@ __all__ = [
     "SeparableMetric",
     "episode_gradients",
     "gradient",
+    "gradient_engine",
     "weighted_score",
 ]

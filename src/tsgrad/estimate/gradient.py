@@ -1,6 +1,6 @@
 """The gradient of expected reward in the meta-parameters, by any estimator."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt32
 
+from tsgrad import native
 from tsgrad.checks import BadInput, FloatArray, check_count
 from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.episode import Episode, play
@@ -19,7 +20,16 @@ from tsgrad.estimate.moments import NOTHING, Moments
 from tsgrad.estimate.score import weighted_score
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import Problem
-from tsgrad.simulate import CHUNK, Precision, block_episodes, is_real, over_blocks
+from tsgrad.simulate import (
+    CHUNK,
+    Engine,
+    Precision,
+    block_episodes,
+    check_blocks,
+    choose_engine,
+    is_real,
+    over_blocks,
+)
 from tsgrad.streams import Address, Purpose, Stream
 
 
@@ -113,35 +123,99 @@ def _gradient_block(
     return Moments.of(gradients, real), Moments.of(lost, real)
 
 
-def _over_blocks(
-    problem: Problem,
-    policy: SamplingPolicy,
-    estimators: tuple[Estimator, ...],
-    *,
-    horizon: int,
-    episodes: int,
-    seed: int,
-    purpose: Purpose,
-    iteration: int,
-    precision: Precision,
-    chunk: int,
-    every_episode: bool,
-) -> Any:
-    horizon = check_count("horizon", horizon, least=1)
-    for estimator in estimators:
-        estimator.check(problem)
-    if len({estimator.world for estimator in estimators}) > 1:
-        raise BadInput("estimators computed from one record must have the same world: ask for them apart")
-    prepared: Any = policy.prepare(problem, horizon)
-    address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
-    return over_blocks(
-        lambda block: _gradient_block(
-            problem, prepared, estimators, address, np.uint32(episodes), block, horizon, every_episode
-        ),
-        episodes=episodes,
-        precision=precision,
-        chunk=chunk,
-    )
+def _not_native(kernel: native.Kernel | None, policy: SamplingPolicy, estimators: tuple[Estimator, ...]) -> str | None:
+    """Why the native engine has no kernel for a gradient; None if it has one."""
+    if kernel is None:
+        return f"it has no kernel for {type(policy).__name__} on this problem"
+    if len(estimators) > 1:
+        return "it computes one estimator at a time"
+    (estimator,) = estimators
+    metric, _, baseline = estimator.name.partition("/")
+    if metric not in native.METRICS or baseline not in native.BASELINES:
+        return f"it has no kernel for {estimator.name}"
+    return None if estimator.world == "true" else "it reads the true world"
+
+
+class _Request(NamedTuple):
+    """A checked request for gradients."""
+
+    problem: Problem
+    policy: Any
+    estimators: tuple[Estimator, ...]
+    where: dict[str, Any]  # horizon, episodes, seed, purpose, iteration, precision
+    chunk: int
+    kernel: native.Kernel | None  # where the native engine runs
+
+    @classmethod
+    def checked(
+        cls,
+        problem: Problem,
+        policy: SamplingPolicy,
+        estimators: tuple[Estimator, ...],
+        *,
+        engine: str,
+        chunk: int,
+        **where: Any,
+    ) -> "_Request":
+        check_count("horizon", where["horizon"], least=1)
+        check_blocks(where["episodes"], where["precision"], chunk)
+        Address.of(seed=where["seed"], purpose=where["purpose"])
+        for estimator in estimators:
+            estimator.check(problem)
+        if len({estimator.world for estimator in estimators}) > 1:
+            raise BadInput("estimators computed from one record must have the same world: ask for them apart")
+        prepared: Any = policy.prepare(problem, where["horizon"])
+        kernel = native.kernel_for(problem, prepared)
+        chosen = choose_engine(engine, _not_native(kernel, prepared, estimators))
+        return cls(problem, prepared, estimators, where, chunk, kernel if chosen == "native" else None)
+
+    def native_blocks(self, every_episode: bool) -> Iterator[dict[str, Any]]:
+        assert self.kernel is not None
+        (estimator,) = self.estimators
+        metric, _, baseline = estimator.name.partition("/")
+        return native.gradient_blocks(
+            self.kernel,
+            metric=metric,
+            baseline=baseline,
+            rollouts=estimator.rollouts,
+            single_time=estimator.single_time,
+            every_episode=every_episode,
+            **self.where,
+        )
+
+    def jax_blocks(self, every_episode: bool) -> Iterator[Any]:
+        where = self.where
+        address = Address.of(seed=where["seed"], purpose=where["purpose"], iteration=where["iteration"])
+        total = np.uint32(where["episodes"])
+        return over_blocks(
+            lambda block: _gradient_block(
+                self.problem, self.policy, self.estimators, address, total, block, where["horizon"], every_episode
+            ),
+            episodes=where["episodes"],
+            precision=where["precision"],
+            chunk=self.chunk,
+        )
+
+    def moments(self) -> Iterator[tuple[Moments, Moments]]:
+        """Moments of the gradient [P] and of the regret, block by block."""
+        if self.kernel is None:
+            for gradients, lost in self.jax_blocks(every_episode=False):
+                yield Moments(gradients.count, gradients.mean[0], gradients.spread[0]), lost
+            return
+        for blocks in self.native_blocks(every_episode=False):
+            for row, count in enumerate(blocks["count"]):
+                yield (
+                    Moments(count, blocks["mean"][row], blocks["spread"][row]),
+                    Moments(count, blocks["regret_mean"][row], blocks["regret_spread"][row]),
+                )
+
+    def every_episode(self) -> FloatArray:
+        """Each episode's gradient, by each estimator: [N, E, P]."""
+        if self.kernel is None:
+            parts = list(self.jax_blocks(every_episode=True))
+        else:
+            parts = [np.concatenate(blocks["every_episode"])[:, None] for blocks in self.native_blocks(True)]
+        return np.concatenate(parts)[: self.where["episodes"]].astype(np.float64)
 
 
 def gradient(
@@ -154,6 +228,7 @@ def gradient(
     seed: int,
     purpose: Purpose = Purpose.TRAINING,
     iteration: int = 0,
+    engine: Engine = "auto",
     precision: Precision = "float32",
     chunk: int = CHUNK,
 ) -> Gradient:
@@ -169,24 +244,25 @@ def gradient(
     >>> bool(found.mean[3] > 3 * found.standard_error[3])  # sampling less towards the end pays
     True
     """
-    gradients, lost = NOTHING, NOTHING
-    for block_gradients, block_lost in _over_blocks(
+    request = _Request.checked(
         problem,
         policy,
         (estimator,),
+        engine=engine,
+        chunk=chunk,
         horizon=horizon,
         episodes=episodes,
         seed=seed,
         purpose=purpose,
         iteration=iteration,
         precision=precision,
-        chunk=chunk,
-        every_episode=False,
-    ):
+    )
+    gradients, lost = NOTHING, NOTHING
+    for block_gradients, block_lost in request.moments():
         gradients, lost = gradients.add(block_gradients), lost.add(block_lost)
     return Gradient(
-        gradients.mean[0],
-        gradients.standard_error[0],
+        gradients.mean,
+        gradients.standard_error,
         float(lost.mean),
         float(lost.standard_error),
         parameter_names(policy),
@@ -203,6 +279,7 @@ def episode_gradients(
     seed: int,
     purpose: Purpose = Purpose.TRAINING,
     iteration: int = 0,
+    engine: Engine = "auto",
     precision: Precision = "float32",
     chunk: int = CHUNK,
 ) -> dict[str, FloatArray]:
@@ -210,20 +287,23 @@ def episode_gradients(
 
     What a study of variance needs: estimators see the same runs, and differ in nothing but themselves.
     """
-    blocks = list(
-        _over_blocks(
-            problem,
-            policy,
-            tuple(estimators.values()),
-            horizon=horizon,
-            episodes=episodes,
-            seed=seed,
-            purpose=purpose,
-            iteration=iteration,
-            precision=precision,
-            chunk=chunk,
-            every_episode=True,
-        )
+    request = _Request.checked(
+        problem,
+        policy,
+        tuple(estimators.values()),
+        engine=engine,
+        chunk=chunk,
+        horizon=horizon,
+        episodes=episodes,
+        seed=seed,
+        purpose=purpose,
+        iteration=iteration,
+        precision=precision,
     )
-    gradients = np.concatenate(blocks)[:episodes].astype(np.float64)
+    gradients = request.every_episode()
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
+
+
+def gradient_engine(problem: Problem, policy: SamplingPolicy, estimator: Estimator, engine: str) -> str:
+    """The engine that a gradient would run on."""
+    return choose_engine(engine, _not_native(native.kernel_for(problem, policy), policy, (estimator,)))

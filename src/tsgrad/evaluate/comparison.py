@@ -10,7 +10,7 @@ from rich.table import Table
 from tsgrad.checks import BadInput, FloatArray, check_choice, check_count
 from tsgrad.policies import Policy
 from tsgrad.problems import Problem
-from tsgrad.simulate import CHUNK, Episodes, Precision, simulate
+from tsgrad.simulate import CHUNK, Engine, Episodes, Precision, simulate
 from tsgrad.streams import Purpose
 
 
@@ -85,6 +85,7 @@ def compare(
     seed: int,
     purpose: Purpose = Purpose.EVALUATION,
     iteration: int = 0,
+    engine: Engine = "auto",
     precision: Precision = "float32",
     chunk: int = CHUNK,
 ) -> Comparison:
@@ -109,6 +110,7 @@ def compare(
             seed=seed,
             purpose=purpose,
             iteration=iteration,
+            engine=engine,
             precision=precision,
             chunk=chunk,
         )

@@ -11,6 +11,7 @@ from tsgrad.policies.base import (
     split,
     with_parameters,
 )
+from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.reshaped import ReshapedThompson
 from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
 from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
@@ -18,6 +19,7 @@ from tsgrad.policies.thompson import Thompson
 
 __all__ = [
     "Clock",
+    "IndexPolicy",
     "Memoryless",
     "Policy",
     "ReshapedBernoulli",

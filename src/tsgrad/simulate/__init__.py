@@ -1,6 +1,14 @@
 """The JAX engine: instances, runs through them, and many of both."""
 
-from tsgrad.simulate.blocks import BLOCK, Precision, block_episodes, in_precision, is_real, over_blocks
+from tsgrad.simulate.blocks import (
+    BLOCK,
+    Precision,
+    block_episodes,
+    check_blocks,
+    in_precision,
+    is_real,
+    over_blocks,
+)
 from tsgrad.simulate.engines import Engine, EngineReport, choose_engine, engines
 from tsgrad.simulate.instance import Instance, Observed, draw_instance, redraw_instance
 from tsgrad.simulate.rollout import Trajectory, decide, regret, rollout
@@ -17,6 +25,7 @@ __all__ = [
     "Precision",
     "Trajectory",
     "block_episodes",
+    "check_blocks",
     "choose_engine",
     "decide",
     "draw_instance",

@@ -23,9 +23,15 @@ Precision = Literal["float32", "float64"]
 
 def in_precision(precision: Precision) -> contextlib.AbstractContextManager[Any]:
     """Computes in float32 or in float64, whatever JAX is set to outside."""
-    check_choice("precision", precision, ("float32", "float64"))
     context: contextlib.AbstractContextManager[Any] = jax.enable_x64(precision == "float64")
     return context
+
+
+def check_blocks(episodes: int, precision: str, chunk: int) -> None:
+    """What every engine asks of a request for episodes."""
+    check_count("episodes", episodes, least=1, most=2**32 - 1 - BLOCK)
+    check_count("chunk", chunk, least=1)
+    check_choice("precision", precision, ("float32", "float64"))
 
 
 def block_episodes(block: UInt32[Array, ""]) -> UInt32[Array, "B"]:
@@ -43,8 +49,6 @@ def over_blocks(compute: Callable[[Any], Any], *, episodes: int, precision: Prec
 
     At most `chunk` blocks are under way on each local device, which bounds the memory in use.
     """
-    check_count("episodes", episodes, least=1, most=2**32 - 1 - BLOCK)
-    check_count("chunk", chunk, least=1)
     with in_precision(precision):
         devices = jax.local_devices()
         under_way: deque[Any] = deque()

@@ -8,10 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, UInt32
 
+from tsgrad import native
 from tsgrad.checks import FloatArray, check_count
 from tsgrad.policies import Policy
 from tsgrad.problems import FiniteArms, Problem
-from tsgrad.simulate.blocks import Precision, block_episodes, is_real, over_blocks
+from tsgrad.simulate.blocks import Precision, block_episodes, check_blocks, is_real, over_blocks
+from tsgrad.simulate.engines import Engine, choose_engine
 from tsgrad.simulate.instance import draw_instance
 from tsgrad.simulate.rollout import Trajectory, regret, rollout
 from tsgrad.streams import Address, Purpose
@@ -74,6 +76,7 @@ def simulate(
     purpose: Purpose = Purpose.EVALUATION,
     iteration: int = 0,
     trajectories: bool = False,
+    engine: Engine = "auto",
     precision: Precision = "float32",
     chunk: int = CHUNK,
 ) -> Episodes:
@@ -88,6 +91,21 @@ def simulate(
     horizon = check_count("horizon", horizon, least=1)
     policy = policy.prepare(problem, horizon)
     address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
+    check_blocks(episodes, precision, chunk)
+    kernel = native.kernel_for(problem, policy)
+    not_native = (
+        f"it has no kernel for {type(policy).__name__} on {type(problem).__name__}"
+        if kernel is None
+        else "its trajectories hold no beliefs and pseudo-actions"
+        if trajectories
+        else None
+    )
+    if choose_engine(engine, not_native) == "native":
+        assert kernel is not None
+        where: dict[str, Any] = {"horizon": horizon, "seed": seed, "purpose": purpose, "iteration": iteration}
+        return _summary(
+            list(native.simulation_blocks(kernel, **where, episodes=episodes, precision=precision)), episodes
+        )
     blocks = list(
         over_blocks(
             lambda block: _simulate_block(problem, policy, address, np.uint32(episodes), block, horizon, trajectories),
@@ -96,17 +114,27 @@ def simulate(
             chunk=chunk,
         )
     )
+    return _summary(blocks, episodes)
+
+
+def _summary(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
+    """What blocks say together: of episodes [.., B] one after the other, of sums [T] or [K] their average."""
 
     def joined(*parts: Any) -> Any:
         return np.concatenate(parts)[:episodes]
 
-    def average(name: str) -> FloatArray:
-        return np.asarray(np.sum([block[name] for block in blocks], axis=0, dtype=np.float64) / episodes)
+    def every_episode(name: str) -> FloatArray:
+        return joined(*(np.ravel(block[name]) for block in blocks)).astype(np.float64)  # type: ignore[no-any-return]
 
+    def average(name: str) -> FloatArray:
+        sums = [np.atleast_2d(block[name]).sum(axis=0, dtype=np.float64) for block in blocks]
+        return np.asarray(np.sum(sums, axis=0) / episodes)
+
+    kept = [block.get("trajectories") for block in blocks]
     return Episodes(
-        regret=joined(*(block["regret"] for block in blocks)).astype(np.float64),
-        reward=joined(*(block["reward"] for block in blocks)).astype(np.float64),
+        regret=every_episode("regret"),
+        reward=every_episode("reward"),
         regret_over_time=np.cumsum(average("lost")),
         pulls=None if blocks[0]["pulls"] is None else average("pulls"),
-        trajectories=jax.tree.map(joined, *(block["trajectories"] for block in blocks)) if trajectories else None,
+        trajectories=None if kept[0] is None else jax.tree.map(joined, *kept),
     )

@@ -52,7 +52,7 @@ class TrainingSettings(_Settings):
     seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
     validation_episodes: int = pydantic.Field(default=8192, ge=2)
     check_every: int = pydantic.Field(default=50, ge=1)
-    engine: Literal["auto", "jax"] = "auto"
+    engine: Literal["auto", "jax", "native"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
 
     @pydantic.field_validator("learning_rate")

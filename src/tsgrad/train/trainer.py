@@ -10,12 +10,12 @@ import numpy as np
 import optax
 
 from tsgrad.checks import BadInput, FloatArray, TrainingStopped
-from tsgrad.estimate import Estimator, gradient
+from tsgrad.estimate import Estimator, gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
 from tsgrad.problems import Problem
 from tsgrad.registry import to_data
-from tsgrad.simulate import choose_engine, simulate
+from tsgrad.simulate import Engine, simulate
 from tsgrad.streams import Purpose
 from tsgrad.train.folder import RunFolder, State
 from tsgrad.train.optimiser import build_optimiser
@@ -93,10 +93,15 @@ class _Training:
         self.provenance = {
             "version": version("tsgrad"),
             "seed": settings.seed,
-            "engine": choose_engine(settings.engine),
+            "engine": gradient_engine(problem, policy, estimator, settings.engine),
             "estimator": estimator.name,
             "horizon": settings.horizon,
         }
+
+    @property
+    def engine_of_simulations(self) -> Engine:
+        """JAX if that was asked for; else the fastest, which for simulations may be another than for gradients."""
+        return "jax" if self.settings.engine == "jax" else "auto"
 
     def start(self) -> State:
         """Before the first iteration."""
@@ -144,6 +149,7 @@ class _Training:
             seed=settings.seed,
             purpose=Purpose.TRAINING,
             iteration=state.iteration,
+            engine=settings.engine,
             precision=settings.precision,
         )
         self._check_finite("gradient", found.mean, state.iteration)
@@ -180,6 +186,7 @@ class _Training:
                     seed=settings.seed,
                     purpose=Purpose.VALIDATION,
                     iteration=SELECTION,
+                    engine=self.engine_of_simulations,
                     precision=settings.precision,
                 ).regret
             )
@@ -200,6 +207,7 @@ class _Training:
             seed=settings.seed,
             purpose=Purpose.VALIDATION,
             iteration=CONFIRMATION,
+            engine=self.engine_of_simulations,
             precision=settings.precision,
         )
         gain, error = comparison.difference("start", "selected")

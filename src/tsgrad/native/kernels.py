@@ -1,0 +1,145 @@
+"""Offers the compiled kernels: which there are, for what, and how they are called."""
+
+import functools
+import importlib
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tsgrad.checks import FloatArray
+from tsgrad.policies import IndexPolicy, Policy, ReshapedBernoulli, ReshapedGaussian, ReshapedThompson, Thompson
+from tsgrad.problems import BernoulliBandit, GaussianBandit, Problem
+from tsgrad.streams import Purpose
+
+METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
+BASELINES = ("null", "oracle", "self")
+
+_SETS = ("avx512", "avx2", "plain")
+_BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
+
+
+class Kernel(NamedTuple):
+    """A problem and a policy as a kernel takes them. Axes: problem [3 or 2, K], policy [4, K]."""
+
+    family: str
+    problem: FloatArray
+    policy: FloatArray
+    shared: bool
+    table: FloatArray | None  # [K or 1, pulls, T] of an index policy
+
+
+@functools.cache
+def kernels(instruction_set: str | None = None) -> Any:
+    """The compiled module for an instruction set, or for the best that the processor has; None if there is none."""
+    try:
+        plain = importlib.import_module("tsgrad.native._kernels_plain")
+    except ImportError:
+        return None
+    if instruction_set is None:
+        instruction_set = plain.instruction_sets()[0]
+    return importlib.import_module(f"tsgrad.native._kernels_{instruction_set}")
+
+
+def why_unavailable() -> str | None:
+    """Why the native engine can't be used here; None if it can."""
+    if kernels() is None:
+        return "not built: install tsgrad where there is a C++20 compiler to have it, 20 times faster than jax"
+    return None
+
+
+def kernel_for(problem: Problem, policy: Policy) -> Kernel | None:
+    """The kernel's view of a problem and a policy; None if there is no kernel for them."""
+    model = problem.model
+    if model is not problem.truth:
+        return None
+    if isinstance(model, GaussianBandit):
+        numbers = np.stack([model.prior_mean, model.prior_std, model.noise_std])
+        if isinstance(policy, IndexPolicy):
+            start = ReshapedThompson(model)
+            return Kernel("gaussian", numbers, _rows(start, model.arms), False, np.ascontiguousarray(policy.table))
+        if isinstance(policy, Thompson | ReshapedGaussian):
+            return _sampling("gaussian", numbers, model, policy)
+    if isinstance(model, BernoulliBandit) and isinstance(policy, Thompson | ReshapedBernoulli):
+        return _sampling("bernoulli", np.stack([model.alpha, model.beta]), model, policy)
+    return None
+
+
+def _sampling(family: str, numbers: FloatArray, model: GaussianBandit | BernoulliBandit, policy: Policy) -> Kernel:
+    reshaped: Any = ReshapedThompson(model) if isinstance(policy, Thompson) else policy
+    return Kernel(family, numbers, _rows(reshaped, model.arms), np.ndim(reshaped.decay) == 0, None)
+
+
+def _rows(policy: Any, arms: int) -> FloatArray:
+    """The meta-parameters of a reshaped policy, in the order of its fields: [4, K]."""
+    return np.stack([np.broadcast_to(np.asarray(row, np.float64), (arms,)) for row in vars(policy).values()])
+
+
+def _calls(
+    kernel: Kernel,
+    *,
+    horizon: int,
+    seed: int,
+    purpose: Purpose,
+    iteration: int,
+    episodes: int,
+    precision: str,
+    threads: int | None,
+) -> Iterator[dict[str, Any]]:
+    """The arguments of one call after the other, each for a bounded number of blocks."""
+    module = kernels()
+    blocks = -(-episodes // module.BLOCK)
+    for first in range(0, blocks, _BLOCKS_A_CALL):
+        yield {
+            "family": kernel.family,
+            "precision": precision,
+            "problem": kernel.problem,
+            "policy": kernel.policy,
+            "horizon": horizon,
+            "seed": seed,
+            "purpose": int(purpose),
+            "iteration": iteration,
+            "episodes": episodes,
+            "first_block": first,
+            "blocks": min(_BLOCKS_A_CALL, blocks - first),
+            "threads": len(os.sched_getaffinity(0)) if threads is None else threads,
+        }
+
+
+def gradient_blocks(
+    kernel: Kernel,
+    *,
+    metric: str,
+    baseline: str,
+    rollouts: int,
+    single_time: bool,
+    every_episode: bool = False,
+    threads: int | None = None,
+    instruction_set: str | None = None,
+    **where: Any,
+) -> Iterator[dict[str, Any]]:
+    """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P]."""
+    for call in _calls(kernel, threads=threads, **where):
+        yield kernels(instruction_set).gradient(
+            **call,
+            metric=METRICS.index(metric),
+            baseline=BASELINES.index(baseline),
+            rollouts=rollouts,
+            single_time=single_time,
+            shared=kernel.shared,
+            every_episode=every_episode,
+        )
+
+
+def simulation_blocks(
+    kernel: Kernel,
+    *,
+    trajectories: bool = False,
+    threads: int | None = None,
+    instruction_set: str | None = None,
+    **where: Any,
+) -> Iterator[dict[str, Any]]:
+    """Regret and reward [block, 256], what was lost [block, T], pulls [block, K]; arms and rewards on request."""
+    for call in _calls(kernel, threads=threads, **where):
+        yield kernels(instruction_set).simulate(**call, table=kernel.table, trajectories=trajectories)

@@ -1,0 +1,57 @@
+// Arrays over a group of episodes: [rows][lanes], aligned for the widest instruction set.
+
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+#include "random.hpp"
+
+namespace tsgrad {
+
+template <class T>
+struct Aligned {
+  using value_type = T;
+  Aligned() = default;
+  template <class U>
+  Aligned(const Aligned<U>&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t(64))); }
+  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t(64)); }
+  bool operator==(const Aligned&) const { return true; }
+};
+
+template <class T>
+using Buffer = std::vector<T, Aligned<T>>;
+
+// One value for each episode of a group.
+template <class T>
+struct alignas(64) Lanes {
+  T at[kLanes];
+
+  T& operator[](int lane) { return at[lane]; }
+  T operator[](int lane) const { return at[lane]; }
+  void fill(T value) {
+    TSGRAD_EACH_LANE at[l] = value;
+  }
+};
+
+// Arms as integers of the width of Real, so that comparing numbers and choosing arms use the same masks.
+template <class Real>
+using Arms = Lanes<typename Bits<Real>::Integer>;
+
+// The keys of a group's episodes, in one stream.
+struct Keys {
+  Lanes<std::uint32_t> first, second;
+
+  Keys() = default;
+  Keys(const Address& address, Stream stream, std::uint32_t rollout, std::uint32_t first_episode) {
+    TSGRAD_EACH_LANE {
+      const Words key = address.key(stream, rollout, first_episode + l);
+      first[l] = key.first, second[l] = key.second;
+    }
+  }
+  Words operator[](int lane) const { return {first[lane], second[lane]}; }
+};
+
+}  // namespace tsgrad
