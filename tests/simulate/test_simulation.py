@@ -61,7 +61,7 @@ def test_more_episodes_begin_with_the_same_ones():
 @pytest.mark.parametrize("problem", [tg.GaussianBandit(arms=3), tg.BernoulliBandit(arms=3)])
 def test_chunks_change_nothing(problem):
     policy = tg.ReshapedThompson(problem)
-    options = {"horizon": 6, "episodes": 1500, "seed": 4}
+    options = {"horizon": 6, "episodes": 1500, "seed": 4, "engine": "jax"}
     gradients = [
         tg.gradient(problem, policy, tg.Estimator("mean", "self"), chunk=chunk, **options) for chunk in (1, 2, 9)
     ]
@@ -77,7 +77,7 @@ TRAINING = """
 import json, sys, jax, tsgrad as tg
 problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
 run = tg.train(problem, tg.ReshapedThompson(problem), tg.Estimator("mean", "self"), horizon=10, episodes=1500,
-               iterations=6, check_every=3, validation_episodes=600, seed=0)
+               iterations=6, check_every=3, validation_episodes=600, seed=0, engine="jax")
 found = {name: [number.hex() for number in value.tolist()] for name, value in run.last.meta_parameters().items()}
 print(json.dumps([len(jax.local_devices()), found]))
 """
@@ -100,7 +100,7 @@ def test_devices_change_nothing():
 def test_float32_is_close_to_float64():
     """The same episodes: few part ways at a near-tie, and the gradient moves by a small part of its error."""
     problem = tg.GaussianBandit(arms=10)
-    policy, options = tg.ReshapedThompson(problem), {"horizon": 100, "episodes": 1000, "seed": 5}
+    policy, options = tg.ReshapedThompson(problem), {"horizon": 100, "episodes": 1000, "seed": 5, "engine": "jax"}
     arms = [
         tg.simulate(problem, policy, trajectories=True, precision=precision, **options).trajectories.arm
         for precision in ("float32", "float64")

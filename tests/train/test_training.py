@@ -61,7 +61,7 @@ def test_history_tells_the_story(tmp_path):
     assert json.loads(header) == {
         "version": "0.1.0",
         "seed": 1,
-        "engine": "jax",
+        "engine": "native",
         "estimator": "mean/self",
         "horizon": 10,
     }
@@ -227,7 +227,7 @@ def test_a_policy_without_meta_parameters_is_refused():
         ({"learning_rate": {"init_value": 1.0}}, "learning_rate.schedule is missing: name one of"),
         ({"optimizer": {"name": "adam", "beta2": 0.9}}, "an argument of adam must be one of"),
         ({"seed": -1}, "seed: input should be greater than or equal to 0, got -1"),
-        ({"engine": "abacus"}, "engine: input should be 'auto' or 'jax', got 'abacus'"),
+        ({"engine": "abacus"}, "engine: input should be 'auto', 'jax' or 'native', got 'abacus'"),
         ({"iterations": 0}, "iterations: input should be greater than or equal to 1, got 0"),
         ({"clip_norm": 0}, "clip_norm: input should be greater than 0, got 0"),
     ],

@@ -8,9 +8,9 @@ from tsgrad.native.kernels import (
     BASELINES,
     METRICS,
     Kernel,
+    compiled,
     gradient_blocks,
     kernel_for,
-    kernels,
     simulation_blocks,
     why_unavailable,
 )
@@ -19,9 +19,9 @@ __all__ = [
     "BASELINES",
     "METRICS",
     "Kernel",
+    "compiled",
     "gradient_blocks",
     "kernel_for",
-    "kernels",
     "simulation_blocks",
     "why_unavailable",
 ]

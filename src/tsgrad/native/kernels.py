@@ -31,7 +31,7 @@ class Kernel(NamedTuple):
 
 
 @functools.cache
-def kernels(instruction_set: str | None = None) -> Any:
+def compiled(instruction_set: str | None = None) -> Any:
     """The compiled module for an instruction set, or for the best that the processor has; None if there is none."""
     try:
         plain = importlib.import_module("tsgrad.native._kernels_plain")
@@ -44,7 +44,7 @@ def kernels(instruction_set: str | None = None) -> Any:
 
 def why_unavailable() -> str | None:
     """Why the native engine can't be used here; None if it can."""
-    if kernels() is None:
+    if compiled() is None:
         return "not built: install tsgrad where there is a C++20 compiler to have it, 20 times faster than jax"
     return None
 
@@ -88,7 +88,7 @@ def _calls(
     threads: int | None,
 ) -> Iterator[dict[str, Any]]:
     """The arguments of one call after the other, each for a bounded number of blocks."""
-    module = kernels()
+    module = compiled()
     blocks = -(-episodes // module.BLOCK)
     for first in range(0, blocks, _BLOCKS_A_CALL):
         yield {
@@ -121,7 +121,7 @@ def gradient_blocks(
 ) -> Iterator[dict[str, Any]]:
     """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P]."""
     for call in _calls(kernel, threads=threads, **where):
-        yield kernels(instruction_set).gradient(
+        yield compiled(instruction_set).gradient(
             **call,
             metric=METRICS.index(metric),
             baseline=BASELINES.index(baseline),
@@ -142,4 +142,4 @@ def simulation_blocks(
 ) -> Iterator[dict[str, Any]]:
     """Regret and reward [block, 256], what was lost [block, T], pulls [block, K]; arms and rewards on request."""
     for call in _calls(kernel, threads=threads, **where):
-        yield kernels(instruction_set).simulate(**call, table=kernel.table, trajectories=trajectories)
+        yield compiled(instruction_set).simulate(**call, table=kernel.table, trajectories=trajectories)

@@ -39,7 +39,7 @@ def engines() -> list[EngineReport]:
         "Gaussian and Bernoulli arms; plain and reshaped Thompson sampling, index policies;"
         " obs, mean, fin, bayes x null, oracle, self"
     )
-    best = "" if missing else f"; {native.kernels().instruction_sets()[0]} instructions"
+    best = "" if missing else f"; {native.compiled().instruction_sets()[0]} instructions"
     return [
         EngineReport("native", missing is None, missing or covers + best),
         EngineReport("jax", True, f"every problem, policy and estimator; on {devices}; JAX {jax.__version__}"),
