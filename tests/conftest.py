@@ -1,7 +1,6 @@
 """Shared by all tests: shapes checked at run time, and statistics that state how often they raise a false alarm."""
 
 import numpy as np
-import pytest
 from jaxtyping import install_import_hook
 from scipy import stats
 
@@ -34,12 +33,3 @@ def largest_z(values, reference, standard_error):
 def z_bound(comparisons, false_alarm=1e-3):
     """The z that `comparisons` independent two-sided comparisons exceed together with this probability."""
     return float(stats.norm.isf(false_alarm / comparisons / 2))
-
-
-@pytest.fixture
-def mean_and_error():
-    def compute(sample):
-        sample = np.asarray(sample)
-        return sample.mean(axis=0), sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
-
-    return compute

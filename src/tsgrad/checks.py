@@ -36,14 +36,6 @@ def check_count(name: str, value: Any, *, least: int, most: int | None = None) -
     return number
 
 
-def check_number(name: str, value: Any, *, above: float | None = None) -> float:
-    """A finite number, greater than `above` where that is given."""
-    array = check_array(name, value, above=above)
-    if array.ndim:
-        raise BadInput(f"{name} must be a single number, got shape {array.shape}")
-    return float(array)
-
-
 def check_array(name: str, value: Any, *, above: float | None = None) -> FloatArray:
     """Finite float64 numbers, each greater than `above` where that is given.
 
@@ -52,9 +44,12 @@ def check_array(name: str, value: Any, *, above: float | None = None) -> FloatAr
     tsgrad.checks.BadInput: noise_std[1] must be > 0, got -4.0
     """
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise BadInput(f"{name} must be a number or an array of numbers, got {value!r}") from None
+        array = np.array(value)
+    except ValueError:
+        array = np.array(None)
+    if array.dtype.kind not in "iuf" and array.size:
+        raise BadInput(f"{name} must be a number or an array of numbers, got {value!r:.80}")
+    array = array.astype(np.float64)
     wrong = ~np.isfinite(array)
     remedy = "must be finite"
     if not wrong.any() and above is not None:

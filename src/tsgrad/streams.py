@@ -132,6 +132,7 @@ class Address(eqx.Module):
     def of(cls, *, seed: int, purpose: Purpose, iteration: int = 0, episode: int = 0) -> "Address":
         """The address of an episode; `seed` is any integer from 0 to 2^64 - 1."""
         seed = check_count("seed", seed, least=0, most=2**64 - 1)
+        iteration = check_count("iteration", iteration, least=0, most=2**32 - 1)
         words = (np.uint32(seed >> 32), np.uint32(seed & 0xFFFFFFFF))
         return cls(words, np.uint32(purpose), np.uint32(iteration), np.uint32(episode))  # type: ignore[arg-type]
 

@@ -18,9 +18,13 @@ from tsgrad.estimate.metrics import Metric
 
 
 class Baseline(eqx.Module):
-    """A baseline. Yours is a subclass with this method; `coupled` says whether it depends on the metric in use."""
+    """A baseline. Yours is a subclass with this method.
+
+    `coupled` says whether it depends on the metric in use, `compares_runs` whether it needs several runs an episode.
+    """
 
     coupled: ClassVar[bool] = True
+    compares_runs: ClassVar[bool] = False
 
     @abc.abstractmethod
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
@@ -51,6 +55,8 @@ class SelfPlay(Baseline):
 
     Admissible: the other runs share the instance and no policy noise. Every run is a baseline of the others.
     """
+
+    compares_runs: ClassVar[bool] = True
 
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
         others = metrics.shape[0] - 1

@@ -50,7 +50,7 @@ class Estimator(eqx.Module):
         'mean/self'
         >>> Estimator("mean", "oracle", rollouts=4)
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: rollouts must be left out with baseline 'oracle': only 'self' compares runs, got 4
+        tsgrad.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare runs, got 4
     """
 
     metric: Metric
@@ -78,12 +78,12 @@ class Estimator(eqx.Module):
         options = {} if lookaheads is None else {"lookaheads": lookaheads}
         self.metric = _chosen("metric", metric, Metric, METRICS, options if metric == "q" else {})
         self.baseline = _chosen("baseline", baseline, Baseline, BASELINES, options if baseline == "value" else {})
-        if isinstance(self.baseline, SelfPlay):
+        if self.baseline.compares_runs:
             self.rollouts = check_count("rollouts", 2 if rollouts is None else rollouts, least=2)
         elif rollouts is not None:
             raise BadInput(
                 f"rollouts must be left out with baseline {_name(BASELINES, self.baseline)!r}:"
-                f" only 'self' compares runs, got {rollouts}"
+                f" it does not compare runs, got {rollouts}"
             )
         else:
             self.rollouts = 1

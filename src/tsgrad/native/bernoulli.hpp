@@ -36,24 +36,31 @@ TSGRAD_INLINE Real log_sigmoid(Real x) {
   return (x < 0 ? x : Real(0)) - tail;
 }
 
-// The derivative of log Gamma: raised above 8 by its recurrence, then its asymptotic series.
+// log x - digamma(x), by its asymptotic series, for x >= 8.
 template <class Real>
-TSGRAD_INLINE Real digamma(Real x) {
+TSGRAD_INLINE Real digamma_tail(Real x) {
+  const Real inverse = 1 / x, square = inverse * inverse;
+  Real series = Real(1.0 / 12);
+  series = Real(-691.0 / 32760) + series * square;
+  series = Real(1.0 / 132) + series * square;
+  series = Real(-1.0 / 240) + series * square;
+  series = Real(1.0 / 252) + series * square;
+  series = Real(-1.0 / 120) + series * square;
+  series = Real(1.0 / 12) + series * square;
+  return inverse / 2 + series * square;
+}
+
+// digamma(x + y) - digamma(x), without the cancellation that float32 can't afford where x is large: both arguments are
+// raised by the recurrence until x >= 8, then their logarithms are subtracted as one.
+template <class Real>
+TSGRAD_INLINE Real digamma_gap(Real x, Real y) {
   Real sum = 0;
   for (int n = 0; n < 8; ++n) {
     const bool small = x < 8;
-    sum += small ? 1 / x : Real(0);
+    sum += small ? 1 / x - 1 / (x + y) : Real(0);
     x = small ? x + 1 : x;
   }
-  const Real inverse = 1 / x, square = inverse * inverse;
-  Real series = Real(-1.0 / 12);  // -B_2n / 2n, from the last to the first
-  series = Real(691.0 / 32760) + series * square;
-  series = Real(-1.0 / 132) + series * square;
-  series = Real(1.0 / 240) + series * square;
-  series = Real(-1.0 / 252) + series * square;
-  series = Real(1.0 / 120) + series * square;
-  series = Real(-1.0 / 12) + series * square;
-  return logarithm(x) - inverse / 2 + series * square - sum;
+  return logarithm_1p(y / x) + digamma_tail(x) - digamma_tail(x + y) + sum;
 }
 
 template <class RealType>
@@ -61,6 +68,7 @@ class Bernoulli {
  public:
   using Real = RealType;
   static constexpr int kMeta = 4;  // log_alpha, log_beta, log_evidence_weight, decay
+  static constexpr double kBound = 8;
   static constexpr int kMostAttempts = 24;
 
   explicit Bernoulli(const FamilyInput& input) : arms(input.arms), horizon(input.horizon) {
@@ -71,8 +79,9 @@ class Bernoulli {
       for (int k = 0; k < arms; ++k) {
         const double concentration = -input.policy[3 * arms + k] * std::log(double(horizon - t + 1) / horizon);
         for (int c = 0; c < 3; ++c) {
-          const double logarithm = input.policy[c * arms + k] + concentration;
-          counts_.push_back(Real(bounded_exp(logarithm))), moves_.push_back(Real(moves(logarithm)));
+          const double start = c < 2 ? std::log(input.problem[c * arms + k]) : 0;
+          const Bounded count(input.policy[c * arms + k] + concentration, start, kBound);
+          counts_.push_back(Real(count.value)), moves_.push_back(Real(count.moves));
         }
       }
     }
@@ -132,9 +141,8 @@ class Bernoulli {
         Real* const of_weight = of_beta + size;
         Real* const of_decay = of_weight + size;
         TSGRAD_EACH_LANE {
-          const Real both = digamma(alpha[l] + beta[l]);
-          const Real alpha_slope = log_value[l] - digamma(alpha[l]) + both;
-          const Real beta_slope = log_complement[l] - digamma(beta[l]) + both;
+          const Real alpha_slope = log_value[l] + digamma_gap(alpha[l], beta[l]);
+          const Real beta_slope = log_complement[l] + digamma_gap(beta[l], alpha[l]);
           const Real by_alpha = moving[0] * count[0] * alpha_slope, by_beta = moving[1] * count[1] * beta_slope;
           const Real by_weight = moving[2] * count[2] *
                                  (successes[l] * alpha_slope + (tries[l] - successes[l]) * beta_slope);

@@ -17,31 +17,36 @@ struct FamilyInput {
   const double* policy;   // [4][K], unconstrained
 };
 
-constexpr double kBound = 30;  // of logarithms, as bounded_exp in tsgrad/policies/reshaped.py
-
-inline double bounded_exp(double x) { return std::exp(std::clamp(x, -kBound, kBound)); }
-inline bool moves(double x) { return x > -kBound && x < kBound; }
+// A logarithm, at most `bound` from where plain Thompson sampling has it: bounded_exp in tsgrad/policies/reshaped.py.
+struct Bounded {
+  Bounded(double logarithm, double start, double bound)
+      : value(std::exp(start + std::clamp(logarithm - start, -bound, bound))), moves(std::abs(logarithm - start) < bound) {}
+  double value;
+  bool moves;  // with the meta-parameters
+};
 
 template <class RealType>
 class Gaussian {
  public:
   using Real = RealType;
   static constexpr int kMeta = 4;  // prior_mean, log_prior_variance, log_precision_ratio, decay
+  static constexpr double kBound = 20;
 
   explicit Gaussian(const FamilyInput& input) : arms(input.arms), horizon(input.horizon) {
     for (int k = 0; k < arms; ++k) {
       const double mean = input.problem[k], std = input.problem[arms + k], noise = input.problem[2 * arms + k];
       prior_mean_.push_back(Real(mean)), prior_std_.push_back(Real(std)), noise_std_.push_back(Real(noise));
       prior_ratio_.push_back(Real((std / noise) * (std / noise)));
-      const double log_ratio = input.policy[2 * arms + k];
-      mean_.push_back(Real(input.policy[k])), ratio_.push_back(Real(bounded_exp(log_ratio)));
-      ratio_moves_.push_back(moves(log_ratio) ? Real(1) : Real(0));
+      const Bounded ratio(input.policy[2 * arms + k], 2 * std::log(std / noise), kBound);
+      mean_.push_back(Real(input.policy[k])), ratio_.push_back(Real(ratio.value));
+      ratio_moves_.push_back(Real(ratio.moves));
     }
     for (int t = 1; t <= horizon; ++t) {
       const double log_left = std::log(double(horizon - t + 1) / horizon);
       for (int k = 0; k < arms; ++k) {
-        const double log_variance = input.policy[arms + k] + input.policy[3 * arms + k] * log_left;
-        const double std = std::sqrt(bounded_exp(log_variance)), half = moves(log_variance) ? 0.5 : 0.0;
+        const Bounded variance(input.policy[arms + k] + input.policy[3 * arms + k] * log_left,
+                               2 * std::log(input.problem[arms + k]), kBound);
+        const double std = std::sqrt(variance.value), half = variance.moves ? 0.5 : 0.0;
         std_.push_back(Real(std)), inverse_std_.push_back(Real(1 / std));
         half_.push_back(Real(half)), half_log_.push_back(Real(half * log_left));
       }

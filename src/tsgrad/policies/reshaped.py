@@ -40,11 +40,13 @@ def start_values(shared: bool, **values: FloatArray) -> dict[str, FloatArray]:
     return {name: np.asarray(value[0]) for name, value in values.items()}
 
 
-def bounded_exp(logarithm: Leaf) -> Float[Array, "..."]:
-    """exp, within what float32 can work with: where the best law has no variance at all, training drives a logarithm
-    to minus infinity; it stops here, and stays finite.
+def bounded_exp(logarithm: Leaf, start: Leaf, bound: float) -> Float[Array, "..."]:
+    """exp, at most a factor exp(bound) from where plain Thompson sampling has it.
+
+    Where the best law has no variance at all, training drives a logarithm to minus infinity. It stops here, where
+    float32 can still tell a draw from the mean of its law.
     """
-    return jnp.exp(jnp.clip(logarithm, -30, 30))
+    return jnp.exp(start + jnp.clip(logarithm - start, -bound, bound))
 
 
 def check_meta_parameters(**values: Any) -> dict[str, FloatArray]:

@@ -19,6 +19,8 @@ from tsgrad.problems import BernoulliBandit, BetaLaw, Problem
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.registry import register
 
+BOUND = 8.0  # of logarithms: counts 3,000 times those of the model; float32 loses the score of larger ones
+
 
 @register("reshaped-bernoulli")
 class ReshapedBernoulli(Memoryless, SamplingPolicy):
@@ -49,12 +51,12 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
         check_fits(self.log_alpha, problem.model.arms)
         return self
 
-    def law(self, model: Problem, belief: BernoulliBelief, memory: None, context: None, clock: Clock) -> BetaLaw:
+    def law(self, model: Any, belief: BernoulliBelief, memory: None, context: None, clock: Clock) -> BetaLaw:
         log_concentration = -self.decay * jnp.log(clock.fraction_left)
-        weight = bounded_exp(self.log_evidence_weight + log_concentration)
+        weight = bounded_exp(self.log_evidence_weight + log_concentration, 0.0, BOUND)
         return BetaLaw(
-            bounded_exp(self.log_alpha + log_concentration) + weight * belief.successes,
-            bounded_exp(self.log_beta + log_concentration) + weight * belief.failures,
+            bounded_exp(self.log_alpha + log_concentration, jnp.log(model.alpha), BOUND) + weight * belief.successes,
+            bounded_exp(self.log_beta + log_concentration, jnp.log(model.beta), BOUND) + weight * belief.failures,
         )
 
     def trainable(self) -> Any:

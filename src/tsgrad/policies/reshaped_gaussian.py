@@ -19,6 +19,8 @@ from tsgrad.problems import GaussianBandit, NormalLaw, Problem
 from tsgrad.problems.gaussian import GaussianBelief, normal_posterior
 from tsgrad.registry import register
 
+BOUND = 20.0  # of logarithms: standard deviations of exp(-10) of the prior's, 800 roundings of float32
+
 
 @register("reshaped-gaussian")
 class ReshapedGaussian(Memoryless, SamplingPolicy):
@@ -52,10 +54,13 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
         check_fits(self.prior_mean, problem.model.arms)
         return self
 
-    def law(self, model: Problem, belief: GaussianBelief, memory: None, context: None, clock: Clock) -> NormalLaw:
+    def law(self, model: Any, belief: GaussianBelief, memory: None, context: None, clock: Clock) -> NormalLaw:
         log_variance = self.log_prior_variance + self.decay * jnp.log(clock.fraction_left)
         return normal_posterior(
-            belief, self.prior_mean, bounded_exp(log_variance), bounded_exp(self.log_precision_ratio)
+            belief,
+            self.prior_mean,
+            bounded_exp(log_variance, 2 * jnp.log(model.prior_std), BOUND),
+            bounded_exp(self.log_precision_ratio, jnp.log(model.precision_ratio), BOUND),
         )
 
     def trainable(self) -> Any:

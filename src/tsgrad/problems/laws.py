@@ -154,6 +154,19 @@ def _log_beta(alpha: Float[Array, "K"], beta: Float[Array, "K"]) -> Float[Array,
 @_log_beta.defjvp
 def _(arguments: Any, tangents: Any) -> Any:
     alpha, beta = arguments
-    both = special.digamma(alpha + beta)
-    slopes = (special.digamma(alpha) - both, special.digamma(beta) - both)
-    return _log_beta(alpha, beta), slopes[0] * tangents[0] + slopes[1] * tangents[1]
+    slope = -_digamma_gap(alpha, beta) * tangents[0] - _digamma_gap(beta, alpha) * tangents[1]
+    return _log_beta(alpha, beta), slope
+
+
+def _digamma_gap(x: Float[Array, "K"], y: Float[Array, "K"]) -> Float[Array, "K"]:
+    """digamma(x + y) - digamma(x), without the cancellation that float32 can't afford where x is large."""
+    large = jnp.where(x >= 8, x, 8.0)
+    by_series = jnp.log1p(y / large) + _digamma_tail(large) - _digamma_tail(large + y)
+    return jnp.where(x >= 8, by_series, special.digamma(x + y) - special.digamma(x))
+
+
+def _digamma_tail(x: Float[Array, "K"]) -> Float[Array, "K"]:
+    """Log x - digamma(x), by its asymptotic series, to rounding for x >= 8."""
+    square = 1 / x**2
+    coefficients = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+    return 0.5 / x + square * jnp.polyval(jnp.asarray(coefficients[::-1]), square)

@@ -49,12 +49,12 @@ def over_blocks(compute: Callable[[Any], Any], *, episodes: int, precision: Prec
 
     At most `chunk` blocks are under way on each local device, which bounds the memory in use.
     """
-    with in_precision(precision):
-        devices = jax.local_devices()
-        under_way: deque[Any] = deque()
-        for block in range(-(-episodes // BLOCK)):
-            if len(under_way) == chunk * len(devices):
-                yield jax.device_get(under_way.popleft())
-            under_way.append(compute(jax.device_put(np.uint32(block), devices[block % len(devices)])))
-        while under_way:
+    devices = jax.local_devices()
+    under_way: deque[Any] = deque()
+    for block in range(-(-episodes // BLOCK)):
+        if len(under_way) == chunk * len(devices):
             yield jax.device_get(under_way.popleft())
+        with in_precision(precision):
+            under_way.append(compute(jax.device_put(np.uint32(block), devices[block % len(devices)])))
+    while under_way:
+        yield jax.device_get(under_way.popleft())
