@@ -95,9 +95,22 @@ def test_interrupt_leaves_a_run_that_resumes(tmp_path):
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert f"Continue with: tsgrad resume {tmp_path / 'run'}" in errors
     assert "Traceback" not in errors
+    shortened = (tmp_path / "run" / "checkpoint.npz").read_bytes()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tsgrad.cli", "resume", str(tmp_path / "run")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while (tmp_path / "run" / "checkpoint.npz").read_bytes() == shortened:
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
 
 
 BAD = {
@@ -126,8 +139,14 @@ BAD = {
     ),
     "horizon 0": ("horizon = 10", "horizon = 0", "training.horizon: input should be greater than or equal to 1, got 0"),
     "no horizon": ("horizon = 10", "", "training.horizon is missing"),
-    "a wrong type": ("episodes = 512", 'episodes = "many"', "training.episodes: .*got 'many'"),
+    "a wrong type": ("episodes = 512", 'episodes = "many"', "episodes must be a number, got 'many'"),
     "broken TOML": ("[training]", "[training", "is not valid TOML"),
+    "a policy of no kind": (
+        'kind = "reshaped"',
+        'kind = "reshapd"',
+        "policy.kind must be one of .*did you mean 'reshaped'",
+    ),
+    "no number": ("arms = 3", 'arms = 3\nalpha = ["1", "2", "3"]', "alpha must be a number or an array of numbers"),
     "policy options": ("shared = true", "shard = true", "must be one of shared, got 'shard'"),
 }
 
@@ -149,6 +168,32 @@ def test_bad_configurations(old, new, message, tmp_path, monkeypatch, capsys):
     assert re.search(message, errors), errors
     assert errors.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "a.toml"], "--out"),
+        (["compare", "a.toml", "--episodes", "abc"], "abc"),
+        (["trian"], "trian"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, message, monkeypatch, capsys):
+    from tsgrad.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["tsgrad", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    errors = capsys.readouterr().err
+    assert (stopped.value.code, errors.count("\n")) == (2, 1)
+    assert message in errors
+
+
+def test_an_out_folder_below_a_file(tmp_path):
+    (tmp_path / "config.toml").write_text(CONFIGURATION.format(iterations=5))
+    result = tsgrad("train", tmp_path / "config.toml", "--out", tmp_path / "config.toml" / "run")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "can't be written: Not a directory" in result.stderr
 
 
 def test_a_missing_file_and_a_missing_folder(tmp_path):

@@ -87,7 +87,7 @@ def test_moments():
 
 PLACES = {
     "base": {},
-    "stream": {"stream": Stream.REWARD},
+    **{stream.name: {"stream": stream} for stream in Stream if stream is not Stream.WORLD},
     "purpose": {"purpose": Purpose.TRAINING},
     "seed": {"seed": 4},
     "high word of the seed": {"seed": 3 + (1 << 32)},
@@ -115,6 +115,21 @@ def test_different_addresses_are_independent():
     bound = z_bound(comparisons=off_diagonal.sum()) / np.sqrt(count)
     assert np.abs(np.corrcoef(samples)[off_diagonal]).max() < bound
     assert np.abs(np.corrcoef(samples**2)[off_diagonal]).max() < bound
+
+
+def test_episodes_are_independent():
+    """Neighbouring episodes, iterations and rollouts, one number of each: what simulations average over."""
+    base = address()
+    episodes = np.arange(100_000, dtype=np.uint32)
+    world, reward = (
+        np.asarray(jax.vmap(lambda e, s=s: base.with_episode(e).noise(s).normal(0))(episodes), np.float64)
+        for s in (Stream.WORLD, Stream.REWARD)
+    )
+    bound = z_bound(comparisons=4) / np.sqrt(episodes.size)
+    assert abs(np.corrcoef(world[1:], world[:-1])[0, 1]) < bound
+    assert abs(np.corrcoef(world, reward)[0, 1]) < bound
+    assert abs(np.corrcoef(world**2, reward**2)[0, 1]) < bound
+    assert stats.kstest(world, "norm").pvalue > 1e-4
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, True, "0"])

@@ -11,13 +11,17 @@ from typing import IO, Any
 from tsgrad.checks import BadInput
 
 FORMAT = 1
+TEMPORARY = ".half-written"  # what a killed process may leave behind
 
 
 def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
     """Writes a file through `write`, beside its place, and renames it there: readers see all of it or nothing."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=TEMPORARY)
+    except OSError as error:
+        raise BadInput(f"{path} can't be written: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
             write(file)
@@ -25,6 +29,9 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
+    except OSError as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise BadInput(f"{path} can't be written: {error.strerror}") from None
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -18,6 +18,8 @@ app = typer.Typer(
     help="Tunes Thompson sampling: from a Bayesian bandit and a horizon to the sampling policy that earns most.",
 )
 
+WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not
+
 EXAMPLE_CONFIGURATION = """
 A configuration file:
 
@@ -89,13 +91,15 @@ def compare(
     compared: dict[str, Policy] = {"thompson": Thompson()}
     for name in [str(problem)] * problem.is_dir() + (policies or []):
         if name != "thompson":
-            compared[name] = load(Path(name) / "policy.json" if Path(name).is_dir() else name)
+            compared[name] = load(_policy_file(Path(name)))
     comparison = run_comparison(
         configuration.build_problem(),
         compared,
         horizon=configuration.training.horizon if horizon is None else horizon,
         episodes=episodes,
         seed=seed,
+        engine=configuration.training.engine,
+        precision=configuration.training.precision,
     )
     Console().print(comparison.table())
 
@@ -118,14 +122,22 @@ def _finish(work: Any, folder: Path) -> None:
     except KeyboardInterrupt:
         typer.echo(f"Stopped. Continue with: tsgrad resume {folder}", err=True)
         raise typer.Exit(130) from None
-    console = Console()
     before, after = run.start.meta_parameters(), run.policy.meta_parameters()
     table = Table("meta-parameter", "before", "after", title="What training changed")
     for name in before:
         table.add_row(name, _numbers(before[name]), _numbers(after[name]))
-    console.print(table)
-    console.print(str(run))
-    console.print(f"Policy: {folder / 'policy.json'}")
+    Console().print(table)
+    typer.echo(str(run))
+    typer.echo(f"Policy: {folder / 'policy.json'}")
+
+
+def _policy_file(path: Path) -> Path:
+    """A policy file, or the one in the folder of a run."""
+    if not path.is_dir():
+        return path
+    if not (path / "policy.json").exists():
+        raise BadInput(f"{path} holds no finished run: finish it with 'tsgrad resume {path}'")
+    return path / "policy.json"
 
 
 def _numbers(values: Any) -> str:
@@ -137,9 +149,14 @@ def _numbers(values: Any) -> str:
 def main() -> None:
     """The command line; bad input is one line on standard error, and exit code 2."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
     except BadInput as error:
         print(f"tsgrad: {error}", file=sys.stderr)
+        sys.exit(2)
+    except WrongUsage as error:
+        print(f"tsgrad: {' '.join(error.format_message().split())} (see tsgrad --help)", file=sys.stderr)
         sys.exit(2)
     except TrainingStopped as error:
         print(f"tsgrad: {error}", file=sys.stderr)

@@ -10,7 +10,7 @@ what comes from disk passes the same checks as what a user writes.
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -45,11 +45,12 @@ def to_data(instance: Any) -> dict[str, Any]:
     return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items()}}
 
 
-def from_data(data: Any, *, what: str) -> Any:
-    """The instance that `to_data` described; `what` names it in error messages."""
+def from_data(data: Any, *, what: str, base: type = object, others: Sequence[str] = ()) -> Any:
+    """The instance of `base` that `to_data` described; `what` names it, and `others` are named too, in errors."""
     if not isinstance(data, dict) or "kind" not in data:
         raise BadInput(f"{what} must be a table with a kind, got {data!r:.80}")
-    kind = check_choice(f"{what}.kind", data["kind"], _CLASSES)
+    fitting = [kind for kind, cls in _CLASSES.items() if issubclass(cls, base)]
+    kind = check_choice(f"{what}.kind", data["kind"], [*fitting, *others])
     fields = {
         name: from_data(value, what=f"{what}.{name}") if isinstance(value, dict) and "kind" in value else value
         for name, value in data.items()
@@ -58,7 +59,7 @@ def from_data(data: Any, *, what: str) -> Any:
     cls = _CLASSES[kind]
     accepted = inspect.signature(cls).parameters
     for name in fields:
-        check_choice(f"a key of {what} (kind {kind!r})", name, accepted)
+        check_choice(f"a key of {what} (kind {kind!r})", name, accepted or ["kind"])
     for name, parameter in accepted.items():
         if parameter.default is inspect.Parameter.empty and name not in fields:
             raise BadInput(f"{what}.{name} is missing: kind {kind!r} needs it")

@@ -1,5 +1,7 @@
 """Estimators: which are on offer, and which are refused."""
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 import pytest
@@ -60,6 +62,23 @@ def test_one_record_needs_one_world():
     estimators = {"a": tg.Estimator(world="true"), "b": tg.Estimator(world="posterior")}
     with pytest.raises(tg.BadInput, match="must have the same world"):
         tg.episode_gradients(problem, tg.ReshapedThompson(problem), estimators, horizon=2, episodes=4, seed=0)
+
+
+def test_a_users_baseline_can_compare_runs():
+    """The largest of the other runs' values, of three."""
+
+    class BestOther(tg.Baseline):
+        compares_runs: ClassVar[bool] = True
+
+        def values(self, metric, episode, metrics):
+            others = jnp.where(jnp.eye(metrics.shape[0], dtype=bool)[:, :, None], -jnp.inf, metrics[None])
+            return jnp.max(others, axis=1)
+
+    problem = tg.GaussianBandit(arms=2)
+    estimator = tg.Estimator("mean", BestOther(), rollouts=3)
+    assert estimator.rollouts == 3
+    found = tg.gradient(problem, tg.ReshapedThompson(problem), estimator, horizon=3, episodes=500, seed=1)
+    assert found.mean.shape == (8,)
 
 
 def test_a_users_baseline_is_one_small_class():

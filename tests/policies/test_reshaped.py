@@ -72,6 +72,33 @@ def test_extreme_meta_parameters_stay_finite(problem, value):
         assert np.all(np.isfinite(found.mean))
 
 
+@pytest.mark.parametrize("engine", ["native", "jax"])
+@pytest.mark.parametrize(
+    ("problem", "kind", "value"),
+    [(tg.GaussianBandit(prior_mean=[1.0, 1.1]), 1, -19.9), (tg.BernoulliBandit(arms=2), 3, 4.0)],
+    ids=["gaussian", "bernoulli"],
+)
+def test_float32_gradients_hold_where_laws_concentrate(problem, kind, value, engine):
+    """At the edge of what the bounds allow: float32 within half a standard error of float64."""
+    policy = tg.ReshapedThompson(problem)
+    vector = parameter_vector(policy)
+    vector[2 * kind : 2 * kind + 2] = value
+    single, double = (
+        tg.gradient(
+            problem,
+            with_parameters(policy, vector),
+            tg.Estimator("mean", "null"),
+            horizon=50,
+            episodes=2000,
+            seed=0,
+            engine=engine,
+            precision=precision,
+        )
+        for precision in ("float32", "float64")
+    )
+    assert np.all(np.abs(single.mean - double.mean) <= 0.5 * double.standard_error)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

@@ -203,6 +203,13 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
                 "decay_rate": 0.9,
             }
         },
+        {
+            "learning_rate": {
+                "schedule": "piecewise_constant_schedule",
+                "init_value": 0.1,
+                "boundaries_and_scales": {"5": 0.5},
+            }
+        },
         {"precision": "float64"},
     ],
 )
@@ -230,6 +237,12 @@ def test_a_policy_without_meta_parameters_is_refused():
         ({"engine": "abacus"}, "engine: input should be 'auto', 'jax' or 'native', got 'abacus'"),
         ({"iterations": 0}, "iterations: input should be greater than or equal to 1, got 0"),
         ({"clip_norm": 0}, "clip_norm: input should be greater than 0, got 0"),
+        ({"horizon": True}, "horizon must be a number, got True"),
+        ({"episodes": "5"}, "episodes must be a number, got '5'"),
+        ({"episodes": 5_000_000_000}, "episodes: input should be less than or equal to"),
+        ({"optimizer": {"name": "adam", "b1": "x"}}, "optimizer and learning_rate can't be used together as given"),
+        ({"optimizer": {"name": "adam", "learning_rate": -3}}, "an argument of adam must be one of"),
+        ({"learning_rate": {"schedule": "constant_schedule", "value": float("nan")}}, "must make finite steps"),
     ],
 )
 def test_bad_settings(options, message):
@@ -269,6 +282,61 @@ def test_damaged_history_is_told(tmp_path):
         tg.resume(tmp_path / "run")
 
 
+def test_a_missing_checkpoint_is_told_and_nothing_overwritten(tmp_path):
+    train_hetero(out=tmp_path / "run", iterations=2)
+    (tmp_path / "run" / "checkpoint.npz").unlink()
+    before = files(tmp_path / "run")
+    with pytest.raises(tg.BadInput, match=r"checkpoint.npz is missing: delete .* and train again"):
+        tg.resume(tmp_path / "run")
+    assert files(tmp_path / "run") == before
+
+
+@pytest.mark.parametrize(
+    "change", [("seed = 1", "seed = 2"), ('"adam"', '"sgd"'), ("iterations = 2", "iterations = 1")]
+)
+def test_a_changed_configuration_is_told(change, tmp_path):
+    train_hetero(out=tmp_path / "run", iterations=2)
+    path = tmp_path / "run" / "config.toml"
+    assert change[0] in path.read_text()
+    path.write_text(path.read_text().replace(*change))
+    with pytest.raises(tg.BadInput, match=r"is of a run with another config\.toml"):
+        tg.resume(tmp_path / "run")
+
+
+def test_killed_while_writing(tmp_path):
+    """What a killed process left half-written is no other run, and is cleared away."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".config.toml.abc.half-written").write_text("[prob")
+    train_hetero(out=tmp_path / "run", iterations=2)
+    assert not list((tmp_path / "run").glob(".*"))
+
+
+def test_estimators_that_no_file_describes_are_not_written(tmp_path):
+    from tsgrad.estimate.baselines import ValueFunction
+    from tsgrad.estimate.metrics import StateActionValue
+
+    estimator = tg.Estimator(StateActionValue(1), ValueFunction(4))
+    with pytest.raises(tg.BadInput, match="out must be left out with estimator q/value"):
+        tg.train(HETERO, tg.ReshapedThompson(HETERO), estimator, out=tmp_path / "run", **QUICK)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("engine", ["jax", "native"])
+def test_chunks_change_nothing(engine):
+    one, other = (parameter_vector(train_hetero(chunk=chunk, engine=engine, iterations=4).last) for chunk in (1, 7))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_files_say_what_made_them(tmp_path):
+    train_hetero(out=tmp_path / "run", iterations=2)
+    for name in ("policy.json", "last.json", "result.json"):
+        content = json.loads((tmp_path / "run" / name).read_text())
+        assert (content["seed"], content["engine"]) == (1, "native")
+    assert (tmp_path / "run" / "config.toml").read_text().startswith("# tsgrad 0.1.0, native engine, seed 1\n")
+    with np.load(tmp_path / "run" / "checkpoint.npz", allow_pickle=False) as arrays:
+        assert json.loads(str(arrays["provenance"]))["engine"] == "native"
+
+
 def test_nothing_to_resume(tmp_path):
     with pytest.raises(tg.BadInput, match=r"holds no run: there is no config.toml in it"):
         tg.resume(tmp_path)
@@ -283,7 +351,7 @@ def test_bad_policy_files(tmp_path):
         ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "os.system"}}', "policy.kind must be one of"),
         (
             '{"tsgrad": "policy", "format": 1, "policy": {"kind": "gaussian", "arms": 2}}',
-            "holds a GaussianBandit, not a policy",
+            "policy.kind must be one of .* got 'gaussian'",
         ),
         ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "reshaped-gaussian"}}', "prior_mean is missing"),
     ]:

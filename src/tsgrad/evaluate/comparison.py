@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tsgrad.checks import BadInput, FloatArray, check_choice, check_count
 from tsgrad.policies import Policy
@@ -59,15 +60,24 @@ class Comparison(NamedTuple):
         count = len(self.episodes[reference].regret)
         table = Table(title=f"Regret over {self.horizon} steps, {count:,} common episodes, seed {self.seed}")
         for header in ("policy", "regret", "s.e.", f"less than {reference}", "s.e."):
-            table.add_column(header, justify="left" if header == "policy" else "right")
+            table.add_column(
+                header, justify="left" if header == "policy" else "right", no_wrap=header != "policy", overflow="fold"
+            )
         table.add_column("pulls per arm")
         for name in self.names:
             mean, error = self.difference(reference, name)
             gain = ("", "") if name == reference else (f"{mean:.3f}", f"{error:.3f}")
             table.add_row(
-                name, f"{self.regret[name]:.3f}", f"{self.standard_error[name]:.3f}", *gain, _shown(self.pulls[name])
+                Text(name, overflow="fold"),
+                f"{self.regret[name]:.3f}",
+                f"{self.standard_error[name]:.3f}",
+                *gain,
+                _shown(self.pulls[name]),
             )
         return table
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         console = Console(width=110, color_system=None)

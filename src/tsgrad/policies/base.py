@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.checks import FloatArray
 from tsgrad.problems import Law, Problem
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
@@ -63,9 +63,7 @@ class Policy(eqx.Module):
 
 def load(path: str | Path) -> Policy:
     """The policy that `Policy.save` or a training run wrote; nothing in the file is executed."""
-    policy = from_data(read_json(path, "policy").get("policy"), what=f"{path}: policy")
-    if not isinstance(policy, Policy):
-        raise BadInput(f"{path} holds a {type(policy).__name__}, not a policy")
+    policy: Policy = from_data(read_json(path, "policy").get("policy"), what=f"{path}: policy", base=Policy)
     return policy
 
 

@@ -1,17 +1,17 @@
 """The folder of a run: configuration, history, checkpoint, results. Every file appears whole, by rename."""
 
 import dataclasses
+import hashlib
 import io
 import json
 import zipfile
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from tsgrad.artefact import write_json, write_whole
+from tsgrad.artefact import TEMPORARY, write_json, write_whole
 from tsgrad.checks import BadInput, FloatArray
 from tsgrad.train.run import HistoryRow, Run
 from tsgrad.train.settings import Configuration, configuration_toml, read_configuration
@@ -33,7 +33,7 @@ class RunFolder:
 
     path: Path
 
-    def start(self, configuration: Configuration) -> None:
+    def start(self, configuration: Configuration, provenance: dict[str, Any]) -> None:
         """Claims an empty folder for a run."""
         if self.path.exists() and not self.path.is_dir():
             raise BadInput(f"out must be a folder, got the file {self.path}")
@@ -42,10 +42,17 @@ class RunFolder:
                 f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
                 " or choose another folder"
             )
+        self.clean()
         if self.path.exists() and any(self.path.iterdir()):
             raise BadInput(f"out: {self.path} is not empty: choose another folder")
-        text = f"# tsgrad {version('tsgrad')}\n\n{configuration_toml(configuration)}"
+        made_by = f"# tsgrad {provenance['version']}, {provenance['engine']} engine, seed {provenance['seed']}"
+        text = f"{made_by}\n\n{configuration_toml(configuration)}"
         write_whole(self.path / "config.toml", lambda file: file.write(text.encode()))
+
+    def clean(self) -> None:
+        """Removes what a killed process left half-written."""
+        for leftover in self.path.glob(f".*{TEMPORARY}"):
+            leftover.unlink()
 
     def configuration(self) -> Configuration:
         """What the run was started with."""
@@ -53,11 +60,16 @@ class RunFolder:
             raise BadInput(f"{self.path} holds no run: there is no config.toml in it")
         return read_configuration(self.path / "config.toml")
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing but the configuration was written yet."""
+        return {path.name for path in self.path.iterdir()} == {"config.toml"}
+
     def save(self, state: State, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
         """Writes history and checkpoint; the checkpoint last, because it is what a resumed run starts from."""
         self._write_history(history[: state.iteration], provenance)
         leaves = {f"optimiser_{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(state.optimiser))}
-        arrays = {**state._asdict(), **leaves}
+        arrays = {**state._asdict(), **leaves, "provenance": json.dumps(provenance), "run": self._fingerprint()}
         del arrays["optimiser"]
         write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
@@ -65,10 +77,12 @@ class RunFolder:
         """Reads history and checkpoint; `optimiser` is a state of the same optimiser, for its structure."""
         path = self.path / "checkpoint.npz"
         if not path.exists():
-            raise BadInput(f"{self.path} has no checkpoint yet: delete the folder and train again")
+            raise BadInput(f"{path} is missing: delete {self.path} and train again")
         leaves, structure = jax.tree.flatten(optimiser)
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+                if str(arrays["run"]) != self._fingerprint():
+                    raise BadInput(f"{path} is of a run with another config.toml: undo what was changed there")
                 restored = [arrays[f"optimiser_{i}"] for i in range(len(leaves))]
                 state = State(
                     iteration=int(arrays["iteration"]),
@@ -77,6 +91,8 @@ class RunFolder:
                     best_vector=arrays["best_vector"],
                     best_regret=float(arrays["best_regret"]),
                 )
+        except BadInput:
+            raise
         except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError):
             raise BadInput(f"{path} is damaged: delete {self.path} and train again") from None
         return state, self._history(state.iteration)
@@ -84,7 +100,7 @@ class RunFolder:
     def finish(self, run: Run) -> None:
         """Writes what the run found."""
         self._write_history(run.history, run.provenance)
-        run.last.save(self.path / "last.json")
+        run._replace(policy=run.last).save(self.path / "last.json")
         run.save(self.path / "policy.json")
         write_json(
             self.path / "result.json",
@@ -97,6 +113,10 @@ class RunFolder:
                 "start_regret": run.start_regret,
             },
         )
+
+    def _fingerprint(self) -> str:
+        """What tells this run's configuration from another's."""
+        return hashlib.sha256(configuration_toml(self.configuration()).encode()).hexdigest()
 
     def _write_history(self, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
         rows = [json.dumps(provenance), *(json.dumps(row._asdict()) for row in history)]

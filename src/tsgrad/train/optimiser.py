@@ -36,7 +36,7 @@ def check_named_call(argument: str, call: Mapping[str, Any], key: str, known: Ma
     function = known[check_choice(argument, call[key], sorted(known))]
     accepted = inspect.signature(function).parameters
     for name in call.keys() - {key}:
-        check_choice(f"an argument of {call[key]}", name, accepted)
+        check_choice(f"an argument of {call[key]}", name, [other for other in accepted if other != "learning_rate"])
 
 
 def build_optimiser(
@@ -53,8 +53,15 @@ def build_optimiser(
     return step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)
 
 
+def _with_whole_keys(value: Any) -> Any:
+    """Steps as integers: a TOML table can't have other keys than strings."""
+    if isinstance(value, dict) and all(isinstance(key, str) and key.isdigit() for key in value):
+        return {int(key): inner for key, inner in value.items()}
+    return value
+
+
 def _called(call: Mapping[str, Any], key: str, known: Mapping[str, Callable[..., Any]]) -> Any:
-    arguments = {name: value for name, value in call.items() if name != key}
+    arguments = {name: _with_whole_keys(value) for name, value in call.items() if name != key}
     try:
         return known[call[key]](**arguments)
     except (TypeError, ValueError) as error:

@@ -45,8 +45,13 @@ class Run(NamedTuple):
             path, "policy", {**self.provenance, "policy": to_data(self.policy), "problem": to_data(self.problem)}
         )
 
+    def __repr__(self) -> str:
+        return f"<Run of {len(self.history) - 1} iterations. {self}>"
+
     def __str__(self) -> str:
         before, gain, error = self.start_regret, self.gain, self.gain_standard_error
+        if not self.improved and gain == error == 0:
+            return f"No gain: nothing beat the start, regret {before:.3f}, on validation; the start is returned."
         if not self.improved:
             return (
                 f"No gain: the best policy seen has {abs(gain):.3f} (s.e. {error:.3f}) "

@@ -9,12 +9,14 @@ import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
 from tsgrad.estimate import Estimator
-from tsgrad.policies import Policy, ReshapedThompson, SamplingPolicy
+from tsgrad.policies import ReshapedThompson, SamplingPolicy
 from tsgrad.problems import Problem
 from tsgrad.registry import from_data
+from tsgrad.simulate import BLOCK, CHUNK
 from tsgrad.train.optimiser import check_named_call, optimisers, schedules
 
 NamedCall = str | dict[str, Any]
+MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
 
 
 class _Settings(pydantic.BaseModel):
@@ -44,16 +46,29 @@ class TrainingSettings(_Settings):
     """
 
     horizon: int = pydantic.Field(ge=1)
-    episodes: int = pydantic.Field(default=1000, ge=2)
+    episodes: int = pydantic.Field(default=1000, ge=2, le=MOST_EPISODES)
     iterations: int = pydantic.Field(default=1000, ge=1)
     learning_rate: float | dict[str, Any] = 0.05
     optimizer: NamedCall = "adam"
     clip_norm: float | None = pydantic.Field(default=None, gt=0)
     seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
-    validation_episodes: int = pydantic.Field(default=8192, ge=2)
+    validation_episodes: int = pydantic.Field(default=8192, ge=2, le=MOST_EPISODES)
     check_every: int = pydantic.Field(default=50, ge=1)
     engine: Literal["auto", "jax", "native"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
+    chunk: int = pydantic.Field(default=CHUNK, ge=1)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _check_types(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Numbers are numbers: neither true nor "5" is one."""
+        for name, value in data.items():
+            field = cls.model_fields.get(name)
+            if field is not None and isinstance(field.default, int | float) and isinstance(value, bool | str):
+                raise BadInput(f"{name} must be a number, got {value!r}")
+        if isinstance(data.get("horizon"), bool | str):
+            raise BadInput(f"horizon must be a number, got {data['horizon']!r}")
+        return data
 
     @pydantic.field_validator("learning_rate")
     @classmethod
@@ -82,25 +97,21 @@ class Configuration(_Settings):
 
     def build_problem(self) -> Problem:
         """The problem that is described."""
-        problem = from_data(self.problem, what="problem")
-        if not isinstance(problem, Problem):
-            raise BadInput(f"problem.kind {self.problem['kind']!r} is not a problem")
+        problem: Problem = from_data(self.problem, what="problem", base=Problem)
         return problem
 
     def build_policy(self, problem: Problem) -> SamplingPolicy:
         """The policy to start from: `kind = "reshaped"` fits the problem, any other kind is spelled out."""
-        described = dict(self.policy)
-        if described.get("kind") == "reshaped":
-            shared = described.pop("shared", False)
-            for name in described.keys() - {"kind"}:
-                check_choice("a key of policy (kind 'reshaped')", name, ["shared"])
-            if not isinstance(shared, bool):
-                raise BadInput(f"policy.shared must be true or false, got {shared!r}")
-            return ReshapedThompson(problem, shared=shared)
-        policy: Policy = from_data(described, what="policy")
-        if not isinstance(policy, SamplingPolicy):
-            raise BadInput(f"policy.kind {described['kind']!r} is not a sampling policy: training can't move it")
-        return policy
+        described = {"kind": "reshaped", **self.policy}
+        if described["kind"] != "reshaped":
+            policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
+            return policy
+        shared = described.pop("shared", False)
+        for name in described.keys() - {"kind"}:
+            check_choice("a key of policy (kind 'reshaped')", name, ["shared"])
+        if not isinstance(shared, bool):
+            raise BadInput(f"policy.shared must be true or false, got {shared!r}")
+        return ReshapedThompson(problem, shared=shared)
 
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)

@@ -5,12 +5,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import numpy as np
 import optax
 
 from tsgrad.checks import BadInput, FloatArray, TrainingStopped
-from tsgrad.estimate import Estimator, gradient, gradient_engine
+from tsgrad.estimate import BASELINES, METRICS, Estimator, gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
 from tsgrad.problems import Problem
@@ -18,6 +19,7 @@ from tsgrad.registry import to_data
 from tsgrad.simulate import Engine, simulate
 from tsgrad.streams import Purpose
 from tsgrad.train.folder import RunFolder, State
+from tsgrad.train.interruption import interruption
 from tsgrad.train.optimiser import build_optimiser
 from tsgrad.train.progress import TrainingProgress
 from tsgrad.train.run import HistoryRow, Run
@@ -58,21 +60,19 @@ def train(
     folder = None if out is None else RunFolder(Path(out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
-        folder.start(_describe(problem, policy, estimator, checked_settings))
+        folder.start(_describe(problem, policy, estimator, checked_settings), training.provenance)
     return training.run(training.start(), [], folder, progress)
 
 
 def resume(out: str | Path, *, progress: bool | None = None) -> Run:
     """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped."""
     folder = RunFolder(Path(out))
+    folder.clean()
     configuration = folder.configuration()
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
     training = _Training(problem, policy, configuration.estimator.build(), configuration.training)
-    if (folder.path / "checkpoint.npz").exists():
-        state, history = folder.load(training.start().optimiser)
-    else:
-        state, history = training.start(), []
+    state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimiser)
     return training.run(state, history, folder, progress)
 
 
@@ -90,6 +90,7 @@ class _Training:
         policy.prepare(problem, settings.horizon)
         self.optimiser = build_optimiser(settings.learning_rate, settings.optimizer, settings.clip_norm)
         self.step = jax.jit(self._step)
+        self._try_optimiser()
         self.provenance = {
             "version": version("tsgrad"),
             "seed": settings.seed,
@@ -112,23 +113,27 @@ class _Training:
     def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: bool | None) -> Run:
         """From a state to the end."""
         shown = sys.stderr.isatty() if progress is None else progress
+        iterations = self.settings.iterations
         try:
-            with TrainingProgress(self.settings.iterations, state.iteration, shown=shown) as bar:
-                while state.iteration < self.settings.iterations:
+            with TrainingProgress(iterations, state.iteration, shown=shown) as bar, interruption() as interrupted:
+                while state.iteration < iterations:
                     validated = self._is_checked(state.iteration)
-                    row, state = self._iterate(state)
-                    history = [*history[: row.iteration], row]
+                    row, later = self._iterate(state)
+                    history.append(row)
+                    state = later
                     bar.update(row, state)
+                    if interrupted():
+                        raise KeyboardInterrupt
                     if folder is not None and validated:
                         folder.save(state, history, self.provenance)
-                state = self._validated(state)[0]
+                state, end_regret = self._validated(state)
         except (KeyboardInterrupt, TrainingStopped):
             if folder is not None:
                 folder.save(state, history, self.provenance)
             raise
         if folder is not None:
             folder.save(state, history, self.provenance)
-        result = self._confirm(state, history)
+        result = self._confirm(state, history, end_regret)
         if folder is not None:
             folder.finish(result)
         return result
@@ -151,6 +156,7 @@ class _Training:
             iteration=state.iteration,
             engine=settings.engine,
             precision=settings.precision,
+            chunk=settings.chunk,
         )
         self._check_finite("gradient", found.mean, state.iteration)
         with jax.enable_x64(True):
@@ -170,6 +176,21 @@ class _Training:
         updates, state = self.optimiser.update(-ascent, state, vector)
         return optax.apply_updates(vector, updates), state
 
+    def _try_optimiser(self) -> None:
+        """One update on nothing: what is wrong with the optimiser's settings shows before anything is written."""
+        try:
+            with jax.enable_x64(True):
+                state = self.start()
+                moved, later = self.step(state.vector, np.ones_like(state.vector), state.optimiser)
+                finite = np.all(np.isfinite(moved)) and all(
+                    np.asarray(leaf).dtype.kind in "biuf" for leaf in jax.tree.leaves(later)
+                )
+        except Exception as error:
+            reason = str(error).partition("\n")[0]
+            raise BadInput(f"optimizer and learning_rate can't be used together as given: {reason:.200}") from None
+        if not finite:
+            raise BadInput("optimizer and learning_rate must make finite steps: check their arguments")
+
     def _is_checked(self, iteration: int) -> bool:
         return iteration % self.settings.check_every == 0
 
@@ -188,6 +209,7 @@ class _Training:
                     iteration=SELECTION,
                     engine=self.engine_of_simulations,
                     precision=settings.precision,
+                    chunk=settings.chunk,
                 ).regret
             )
         )
@@ -195,7 +217,7 @@ class _Training:
             state = state._replace(best_vector=state.vector, best_regret=regret)
         return state, regret
 
-    def _confirm(self, state: State, history: list[HistoryRow]) -> Run:
+    def _confirm(self, state: State, history: list[HistoryRow], end_regret: float) -> Run:
         """The selected policy against the start, on episodes that took no part in selecting it."""
         settings = self.settings
         selected, last = (with_parameters(self.policy, vector) for vector in (state.best_vector, state.vector))
@@ -209,10 +231,11 @@ class _Training:
             iteration=CONFIRMATION,
             engine=self.engine_of_simulations,
             precision=settings.precision,
+            chunk=settings.chunk,
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
-        end = HistoryRow(state.iteration, None, None, None, self._validated(state)[1], _lists(last))
+        end = HistoryRow(state.iteration, None, None, None, end_regret, _lists(last))
         return Run(
             policy=selected if improved else self.policy,
             last=last,
@@ -245,16 +268,17 @@ def _describe(
     """The run as a configuration from which it can be resumed."""
     metric, _, baseline = estimator.name.partition("/")
     lookaheads = getattr(estimator.metric, "lookaheads", None) or getattr(estimator.baseline, "lookaheads", None)
-    return Configuration(
-        problem=to_data(problem),
-        policy=to_data(policy),
-        estimator=EstimatorSettings(
-            metric=metric,
-            baseline=baseline,
-            rollouts=estimator.rollouts if estimator.rollouts > 1 else None,
-            lookaheads=lookaheads,
-            single_time=estimator.single_time,
-            world=estimator.world,
-        ),
-        training=settings,
+    described = EstimatorSettings(
+        metric=metric,
+        baseline=baseline,
+        rollouts=estimator.rollouts if estimator.rollouts > 1 else None,
+        lookaheads=lookaheads,
+        single_time=estimator.single_time,
+        world=estimator.world,
     )
+    if metric not in METRICS or baseline not in BASELINES or not eqx.tree_equal(described.build(), estimator):
+        raise BadInput(
+            f"out must be left out with estimator {estimator.name}: a configuration can't describe it,"
+            " and the run could not be resumed"
+        )
+    return Configuration(problem=to_data(problem), policy=to_data(policy), estimator=described, training=settings)
