@@ -1,57 +1,80 @@
-"""One gradient of the standard setting against NumPy drawing as many normals: a ratio measured in one run.
+"""One gradient of each of the paper's settings: both engines, against NumPy drawing as many normals, in one run."""
 
-Writes `benchmarks/results.json`. The measured calls alternate, and each side counts with its fastest, because the
-machine may be busy with other things.
-"""
-
-import json
 import resource
-import time
-from collections.abc import Callable
 from importlib.metadata import version
-from pathlib import Path
+from typing import Any
 
 import numpy as np
+from measure import fastest, write
 
 import tsgrad as tg
+from tsgrad import native
 
-ARMS, HORIZON, EPISODES = 10, 500, 5000
-REPEATS = 5
+SETTINGS = {
+    "standard": (tg.GaussianBandit(arms=10), 500, 5000),
+    "hetero": (tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]), 50, 1000),
+    "many": (tg.GaussianBandit(arms=20), 20, 1000),
+}
 
 
-def fastest(*works: Callable[[], object]) -> list[float]:
-    """The fastest of several runs of each piece of work, in seconds, after one to warm up."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(REPEATS + 1):
-        for work, record in zip(works, times, strict=True):
-            start = time.perf_counter()
-            work()
-            record.append(time.perf_counter() - start)
-    return [min(record[1:]) for record in times]
+def compared(problem: tg.GaussianBandit, horizon: int, episodes: int, pair: str) -> dict[str, Any]:
+    """Seconds and ratios of one setting and pair."""
+    policy = tg.ReshapedThompson(problem)
+    metric, baseline = pair.split("/")
+    estimator = tg.Estimator(metric, baseline)
+    generator = np.random.Generator(np.random.SFC64(0))
+    normals = problem.arms * horizon * episodes * estimator.rollouts
+    kernel = native.kernel_for(problem, policy)
+    where = {
+        "horizon": horizon,
+        "seed": 0,
+        "purpose": tg.Purpose.TRAINING,
+        "iteration": 0,
+        "episodes": episodes,
+        "precision": "float32",
+        "metric": metric,
+        "baseline": baseline,
+        "rollouts": estimator.rollouts,
+        "single_time": False,
+    }
+
+    def jax() -> object:
+        return tg.gradient(problem, policy, estimator, horizon=horizon, episodes=episodes, seed=0, engine="jax")
+
+    seconds = fastest(
+        {
+            "native, 1 thread": lambda: list(native.gradient_blocks(kernel, threads=1, **where)),
+            "native, 2 threads": lambda: list(native.gradient_blocks(kernel, threads=2, **where)),
+            "jax": jax,
+            "numpy": lambda: generator.standard_normal(normals, dtype=np.float32),
+        }
+    )
+    two = seconds["native, 2 threads"]
+    return {
+        "seconds": seconds,
+        "native / numpy": two / seconds["numpy"],
+        "jax / numpy": seconds["jax"] / seconds["numpy"],
+        "jax / native": seconds["jax"] / two,
+        "threads, 1 / 2": seconds["native, 1 thread"] / two,
+    }
 
 
 def main() -> None:
     """Measures, prints and writes."""
-    problem = tg.GaussianBandit(arms=ARMS)
-    policy = tg.ReshapedThompson(problem)
-    generator = np.random.Generator(np.random.SFC64(0))
-
-    def numpy_normals() -> object:
-        return generator.standard_normal(ARMS * HORIZON * EPISODES, dtype=np.float32)
-
-    results = {"version": version("tsgrad"), "episodes": EPISODES, "horizon": HORIZON, "arms": ARMS}
-    for pair in ("mean/oracle", "mean/self"):
-        estimator = tg.Estimator(*pair.split("/"))
-
-        def gradient(estimator: tg.Estimator = estimator) -> object:
-            return tg.gradient(problem, policy, estimator, horizon=HORIZON, episodes=EPISODES, seed=0)
-
-        ours, theirs = fastest(gradient, numpy_normals)
-        results[pair] = {"seconds": ours, "numpy_seconds": theirs, "ratio": ours / theirs}
-        print(f"{pair}: {ours:.2f} s a gradient, {ours / theirs:.2f} times NumPy's drawing of 25 million normals")
-    results["peak_gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"peak memory {results['peak_gigabytes']:.2f} GB")
-    Path(__file__).with_name("results.json").write_text(json.dumps(results, indent=1) + "\n")
+    results: dict[str, Any] = {
+        "version": version("tsgrad"),
+        "instructions": native.compiled().instruction_sets()[0],
+    }
+    for setting, (problem, horizon, episodes) in SETTINGS.items():
+        for pair in ("mean/oracle", "mean/self"):
+            found = results[f"{setting}, {pair}"] = compared(problem, horizon, episodes, pair)
+            ratios = ", ".join(f"{name} {value:.2f}" for name, value in found.items() if name != "seconds")
+            print(
+                f"{setting:8} {pair:11} {1000 * found['seconds']['native, 2 threads']:7.2f} ms   {ratios}", flush=True
+            )
+    results["peak gigabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"peak memory {results['peak gigabytes']:.2f} GB")
+    write("gradient", results)
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def test_bad_configurations(old, new, message, tmp_path, monkeypatch, capsys):
     ("arguments", "message"),
     [
         (["train", "a.toml"], "--out"),
-        (["compare", "a.toml", "--episodes", "abc"], "abc"),
+        (["compare", "a.toml", "--episodes", "abc"], "--episodes"),
         (["trian"], "trian"),
     ],
 )
