@@ -218,6 +218,12 @@ def test_optimisers_and_schedules(options):
     assert 0 < np.linalg.norm(moved) < 10
 
 
+def test_keywords_are_the_settings():
+    from tsgrad.train.settings import TrainingOptions, TrainingSettings
+
+    assert list(TrainingOptions.__annotations__) == list(TrainingSettings.model_fields)
+
+
 def test_a_policy_without_meta_parameters_is_refused():
     with pytest.raises(tg.BadInput, match="policy must have meta-parameters to train, got Thompson with none"):
         tg.train(HETERO, tg.Thompson(), **QUICK)

@@ -76,6 +76,11 @@ def _rows(policy: Any, arms: int) -> FloatArray:
     return np.stack([np.broadcast_to(np.asarray(row, np.float64), (arms,)) for row in vars(policy).values()])
 
 
+def _processors() -> int:
+    """How many processors this process may use; not every system tells, and then all of them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _calls(
     kernel: Kernel,
     *,
@@ -103,7 +108,7 @@ def _calls(
             "episodes": episodes,
             "first_block": first,
             "blocks": min(_BLOCKS_A_CALL, blocks - first),
-            "threads": len(os.sched_getaffinity(0)) if threads is None else threads,
+            "threads": _processors() if threads is None else threads,
         }
 
 

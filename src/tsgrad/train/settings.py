@@ -1,8 +1,9 @@
 """Settings of a training run, checked before anything runs. The same for Python and for TOML."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Required, TypedDict, TypeVar
 
 import pydantic
 import tomli_w
@@ -87,6 +88,23 @@ class TrainingSettings(_Settings):
         return value
 
 
+class TrainingOptions(TypedDict, total=False):
+    """The same, as keywords of `tsgrad.train`, for editors and type checkers."""
+
+    horizon: Required[int]
+    episodes: int
+    iterations: int
+    learning_rate: float | dict[str, Any]
+    optimizer: NamedCall
+    clip_norm: float | None
+    seed: int
+    validation_episodes: int
+    check_every: int
+    engine: Literal["auto", "jax", "native"]
+    precision: Literal["float32", "float64"]
+    chunk: int
+
+
 class Configuration(_Settings):
     """A whole configuration file."""
 
@@ -117,7 +135,7 @@ class Configuration(_Settings):
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 
-def checked(model: type[Model], data: dict[str, Any], *, where: str = "") -> Model:
+def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> Model:
     """The settings, or an error of one line that names the key, the value and what would be right."""
     try:
         return model.model_validate(data)

@@ -3,7 +3,7 @@
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import equinox as eqx
 import jax
@@ -16,14 +16,20 @@ from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
 from tsgrad.problems import Problem
 from tsgrad.registry import to_data
-from tsgrad.simulate import Engine, simulate
+from tsgrad.simulate import simulate
 from tsgrad.streams import Purpose
 from tsgrad.train.folder import RunFolder, State
 from tsgrad.train.interruption import interruption
 from tsgrad.train.optimiser import build_optimiser
 from tsgrad.train.progress import TrainingProgress
 from tsgrad.train.run import HistoryRow, Run
-from tsgrad.train.settings import Configuration, EstimatorSettings, TrainingSettings, checked
+from tsgrad.train.settings import (
+    Configuration,
+    EstimatorSettings,
+    TrainingOptions,
+    TrainingSettings,
+    checked,
+)
 
 # A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
 # that nothing improves on is replaced with probability 5%.
@@ -39,7 +45,7 @@ def train(
     *,
     out: str | Path | None = None,
     progress: bool | None = None,
-    **settings: Any,
+    **settings: Unpack[TrainingOptions],
 ) -> Run:
     """Tunes a sampling policy by policy gradient; settings are those of `TrainingSettings`, `horizon` the only one
     that has no default.
@@ -60,7 +66,8 @@ def train(
     folder = None if out is None else RunFolder(Path(out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
-        folder.start(_describe(problem, policy, estimator, checked_settings), training.provenance)
+        settings_used = checked_settings.model_copy(update={"engine": training.engine})
+        folder.start(_describe(problem, policy, estimator, settings_used), training.provenance)
     return training.run(training.start(), [], folder, progress)
 
 
@@ -91,18 +98,15 @@ class _Training:
         self.optimiser = build_optimiser(settings.learning_rate, settings.optimizer, settings.clip_norm)
         self.step = jax.jit(self._step)
         self._try_optimiser()
+        # One engine for all of a run, and written down: a run that goes on elsewhere must go on with the same one.
+        self.engine: Any = gradient_engine(problem, policy, estimator, settings.engine)
         self.provenance = {
             "version": version("tsgrad"),
             "seed": settings.seed,
-            "engine": gradient_engine(problem, policy, estimator, settings.engine),
+            "engine": self.engine,
             "estimator": estimator.name,
             "horizon": settings.horizon,
         }
-
-    @property
-    def engine_of_simulations(self) -> Engine:
-        """JAX if that was asked for; else the fastest, which for simulations may be another than for gradients."""
-        return "jax" if self.settings.engine == "jax" else "auto"
 
     def start(self) -> State:
         """Before the first iteration."""
@@ -154,7 +158,7 @@ class _Training:
             seed=settings.seed,
             purpose=Purpose.TRAINING,
             iteration=state.iteration,
-            engine=settings.engine,
+            engine=self.engine,
             precision=settings.precision,
             chunk=settings.chunk,
         )
@@ -207,7 +211,7 @@ class _Training:
                     seed=settings.seed,
                     purpose=Purpose.VALIDATION,
                     iteration=SELECTION,
-                    engine=self.engine_of_simulations,
+                    engine=self.engine,
                     precision=settings.precision,
                     chunk=settings.chunk,
                 ).regret
@@ -229,7 +233,7 @@ class _Training:
             seed=settings.seed,
             purpose=Purpose.VALIDATION,
             iteration=CONFIRMATION,
-            engine=self.engine_of_simulations,
+            engine=self.engine,
             precision=settings.precision,
             chunk=settings.chunk,
         )
