@@ -57,6 +57,18 @@ def test_other_metrics_take_any_problem():
         tg.Estimator(metric, "oracle").check(Correlated())
 
 
+def test_a_policy_with_nothing_to_train_has_an_empty_gradient():
+    found = tg.gradient(tg.GaussianBandit(arms=2), tg.Thompson(), tg.Estimator(), horizon=2, episodes=4, seed=0)
+    assert found.mean.shape == (0,)
+    assert found.names == ()
+
+
+def test_no_estimators():
+    problem = tg.GaussianBandit(arms=2)
+    with pytest.raises(tg.BadInput, match="estimators must name at least one estimator"):
+        tg.episode_gradients(problem, tg.ReshapedThompson(problem), {}, horizon=2, episodes=4, seed=0)
+
+
 def test_one_record_needs_one_world():
     problem = tg.GaussianBandit(arms=2)
     estimators = {"a": tg.Estimator(world="true"), "b": tg.Estimator(world="posterior")}

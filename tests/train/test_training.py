@@ -161,16 +161,16 @@ noise_std = [0.1, 1.0, 4.0]
 [training]
 horizon = 20
 episodes = 1024
-iterations = 60
-check_every = 4
+iterations = 1500
+check_every = 50
 validation_episodes = 512
-learning_rate = {schedule = "cosine_decay_schedule", init_value = 0.1, decay_steps = 60}
+learning_rate = {schedule = "cosine_decay_schedule", init_value = 0.1, decay_steps = 1500}
 clip_norm = 20.0
 """
 
 
 def test_killed_and_resumed_is_the_same_run(tmp_path):
-    """SIGKILL, as soon as there is a checkpoint."""
+    """SIGKILL, as soon as there is a checkpoint: after the first of 1,500 iterations, which take seconds."""
     (tmp_path / "config.toml").write_text(CONFIGURATION)
     command = [sys.executable, "-m", "tsgrad.cli", "train", str(tmp_path / "config.toml"), "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)

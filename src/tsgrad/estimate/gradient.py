@@ -31,8 +31,8 @@ class Gradient(NamedTuple):
 
 def _not_native(kernel: native.Kernel | None, policy: SamplingPolicy, estimators: tuple[Estimator, ...]) -> str | None:
     """Why the native engine has no kernel for a gradient; None if it has one."""
-    if kernel is None:
-        return f"it has no kernel for {type(policy).__name__} on this problem"
+    if kernel is None or not parameter_names(policy):
+        return f"it has no kernel for the gradient of {type(policy).__name__} on this problem"
     if len(estimators) > 1:
         return "it computes one estimator at a time"
     (estimator,) = estimators
@@ -63,9 +63,11 @@ class _Request(NamedTuple):
         chunk: int,
         **where: Any,
     ) -> "_Request":
+        if not estimators:
+            raise BadInput("estimators must name at least one estimator, got none")
         check_count("horizon", where["horizon"], least=1)
         check_blocks(where["episodes"], where["precision"], chunk)
-        Address.of(seed=where["seed"], purpose=where["purpose"])
+        Address.of(seed=where["seed"], purpose=where["purpose"], iteration=where["iteration"])
         for estimator in estimators:
             estimator.check(problem)
         if len({estimator.world for estimator in estimators}) > 1:

@@ -1,5 +1,6 @@
 """Many episodes of one policy."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -93,28 +94,24 @@ def simulate(
     address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
     check_blocks(episodes, precision, chunk)
     kernel = native.kernel_for(problem, policy)
-    not_native = (
-        f"it has no kernel for {type(policy).__name__} on {type(problem).__name__}"
-        if kernel is None
-        else "its trajectories hold no beliefs and pseudo-actions"
-        if trajectories
-        else None
-    )
+    not_native = None
+    if kernel is None:
+        not_native = f"it has no kernel for {type(policy).__name__} on {type(problem).__name__}"
+    elif trajectories:
+        not_native = "its trajectories hold no beliefs and pseudo-actions"
+    blocks: Iterator[dict[str, Any]]
     if choose_engine(engine, not_native) == "native":
         assert kernel is not None
         where: dict[str, Any] = {"horizon": horizon, "seed": seed, "purpose": purpose, "iteration": iteration}
-        return _summary(
-            list(native.simulation_blocks(kernel, **where, episodes=episodes, precision=precision)), episodes
-        )
-    blocks = list(
-        over_blocks(
+        blocks = native.simulation_blocks(kernel, **where, episodes=episodes, precision=precision)
+    else:
+        blocks = over_blocks(
             lambda block: _simulate_block(problem, policy, address, np.uint32(episodes), block, horizon, trajectories),
             episodes=episodes,
             precision=precision,
             chunk=chunk,
         )
-    )
-    return _summary(blocks, episodes)
+    return _summary(list(blocks), episodes)
 
 
 def _summary(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
