@@ -84,13 +84,17 @@ def test_never_worse_than_the_start(monkeypatch):
     assert run.history[-1].validation_regret > run.history[0].validation_regret
 
 
+@pytest.mark.parametrize(
+    "problem",
+    [tg.GaussianBandit(prior_mean=[0.0, 0.5, 1.0]), tg.BernoulliBandit(alpha=[1.0, 2.0, 4.0], beta=2.0)],
+    ids=["gaussian", "bernoulli"],
+)
 @pytest.mark.parametrize("baseline", ["self", "oracle", "null"])
-def test_one_step_where_the_best_law_has_no_variance(baseline):
+def test_one_step_where_the_best_law_has_no_variance(baseline, problem):
     """T = 1: the best arm is the one with the largest prior mean; its regret is known. Training gets there, finite.
 
     1,500 iterations drive the variance to where float32 ends.
     """
-    problem = tg.GaussianBandit(prior_mean=[0.0, 0.5, 1.0])
     run = tg.train(
         problem,
         tg.ReshapedThompson(problem),
