@@ -201,7 +201,9 @@ def test_more_episodes_than_one_call_takes(monkeypatch):
 
 
 LONG_CALL = """
+import signal
 import tsgrad as tg
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process started in the background ignores it
 problem = tg.GaussianBandit(arms=20)
 policy = tg.ReshapedThompson(problem)
 tg.gradient(problem, policy, tg.Estimator("mean", "oracle"), horizon=10, episodes=100, seed=0, engine="native")
@@ -215,10 +217,13 @@ def test_interrupt_ends_a_long_call():
     process = subprocess.Popen(
         [sys.executable, "-c", LONG_CALL], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.5)
-    os.kill(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        os.kill(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert "KeyboardInterrupt" in errors
     assert process.returncode != 0
 
