@@ -15,7 +15,7 @@ class TrainingProgress:
     def __init__(self, iterations: int, done: int, *, shown: bool) -> None:
         self.bar = Progress(
             TextColumn("training"),
-            BarColumn(),
+            BarColumn(bar_width=12),  # the line must fit into 80 columns
             MofNCompleteColumn(),
             TextColumn("{task.fields[regret]}"),
             TimeElapsedColumn(),
@@ -37,5 +37,5 @@ class TrainingProgress:
 
     def update(self, row: HistoryRow, state: State) -> None:
         """One more iteration is done."""
-        regret = f"regret {row.regret:.3f}, best validated {state.best_regret:.3f}"
+        regret = f"regret {row.regret:.2f}, best {state.best_regret:.2f}"
         self.bar.update(self.task, completed=state.iteration, regret=regret)
