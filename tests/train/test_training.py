@@ -313,6 +313,17 @@ def test_a_changed_configuration_is_told(change, tmp_path):
         tg.resume(tmp_path / "run")
 
 
+def test_killed_between_the_first_history_and_the_first_checkpoint(tmp_path):
+    """Nothing was lost but one iteration: the run starts over, and is the same."""
+    train_hetero(out=tmp_path / "whole", iterations=3)
+    (tmp_path / "killed").mkdir()
+    for name, lines in (("config.toml", None), ("history.jsonl", 2)):
+        content = (tmp_path / "whole" / name).read_bytes().splitlines(keepends=True)[:lines]
+        (tmp_path / "killed" / name).write_bytes(b"".join(content))
+    tg.resume(tmp_path / "killed")
+    assert files(tmp_path / "killed") == files(tmp_path / "whole")
+
+
 def test_killed_while_writing(tmp_path):
     """What a killed process left half-written is no other run, and is cleared away."""
     (tmp_path / "run").mkdir()

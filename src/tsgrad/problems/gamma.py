@@ -37,7 +37,7 @@ def _log_gamma_parts(
         w = c * normal
         positive = w > -1
         log_cube = 3 * jnp.log1p(jnp.where(positive, w, 0))
-        # d (1 - v + log v) at v = (1 + w)^3, arranged so that nothing cancels at large d
+        # d (1 - v + log v) at v = (1 + w)^3, multiplied out: at large d, 1 - v alone would lose all digits of w^2
         bound = normal**2 / 2 + d * (log_cube - 3 * w - 3 * w**2 - w**3)
         taken = positive & (jnp.log(uniform) < bound) & ~search.accepted
         return _Search(search.attempt + 1, search.accepted | taken, jnp.where(taken, log_cube, search.log_cube))

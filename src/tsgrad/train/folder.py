@@ -62,8 +62,11 @@ class RunFolder:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing but the configuration was written yet."""
-        return {path.name for path in self.path.iterdir()} == {"config.toml"}
+        """Whether there is no checkpoint yet. A run killed while writing its first has a history of one row."""
+        names = {path.name for path in self.path.iterdir()}
+        if not names <= {"config.toml", "history.jsonl"}:
+            return False
+        return "history.jsonl" not in names or len((self.path / "history.jsonl").read_bytes().splitlines()) <= 2
 
     def save(self, state: State, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
         """Writes history and checkpoint; the checkpoint last, because it is what a resumed run starts from."""
