@@ -1,0 +1,42 @@
+"""The command line: one file a command."""
+
+import sys
+from typing import Any
+
+import typer
+
+from tsgrad.checks import BadInput, TrainingStopped
+from tsgrad.cli.compare import compare
+from tsgrad.cli.engines import engines
+from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Tunes Thompson sampling: from a Bayesian bandit and a horizon to the sampling policy that earns most.",
+)
+app.command(epilog=EXAMPLE_CONFIGURATION)(train)
+app.command()(resume)
+app.command()(compare)
+app.command()(engines)
+
+WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not
+
+
+def main() -> None:
+    """The command line; bad input is one line on standard error, and exit code 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except BadInput as error:
+        print(f"tsgrad: {error}", file=sys.stderr)
+        sys.exit(2)
+    except WrongUsage as error:
+        print(f"tsgrad: {' '.join(error.format_message().split())} (see tsgrad --help)", file=sys.stderr)
+        sys.exit(2)
+    except TrainingStopped as error:
+        print(f"tsgrad: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -1,0 +1,5 @@
+"""`python -m tsgrad.cli`."""
+
+from tsgrad.cli import main
+
+main()

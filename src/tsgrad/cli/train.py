@@ -1,0 +1,76 @@
+"""`tsgrad train` and `tsgrad resume`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+EXAMPLE_CONFIGURATION = """
+A configuration file:
+
+    [problem]
+    kind = "gaussian"
+    prior_mean = 0.0
+    prior_std = 1.0
+    noise_std = [0.1, 0.4, 1.0, 4.0, 10.0]
+
+    [estimator]
+    metric = "mean"       # obs, mean, fin, bayes, q
+    baseline = "self"     # null, oracle, self, value
+
+    [training]
+    horizon = 50
+    episodes = 1000
+    iterations = 1000
+    learning_rate = 0.05
+    seed = 0
+"""
+
+
+def train(
+    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
+    out: Annotated[Path, typer.Option(help="The folder to write the run to; it must be new or empty.")],
+) -> None:
+    """Trains a policy: `tsgrad train hetero.toml --out runs/hetero`."""
+    from tsgrad.train import read_configuration
+    from tsgrad.train import train as run_training
+
+    configuration = read_configuration(config)
+    problem = configuration.build_problem()
+    settings = configuration.training.model_dump()
+    estimator = configuration.estimator.build()
+    policy = configuration.build_policy(problem)
+    _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(help="The folder of a run that was stopped.")],
+) -> None:
+    """Continues a run that was stopped: `tsgrad resume runs/hetero`. The result is that of a run never stopped."""
+    from tsgrad.train import resume as resume_training
+
+    _finish(lambda: resume_training(folder, progress=True), folder)
+
+
+def _finish(work: Any, folder: Path) -> None:
+    """Runs training and says what came of it; Ctrl-C leaves a run that resumes."""
+    try:
+        run = work()
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. Continue with: tsgrad resume {folder}", err=True)
+        raise typer.Exit(130) from None
+    before, after = run.start.meta_parameters(), run.policy.meta_parameters()
+    table = Table("meta-parameter", "before", "after", title="What training changed")
+    for name in before:
+        table.add_row(name, _numbers(before[name]), _numbers(after[name]))
+    Console().print(table)
+    typer.echo(str(run))
+    typer.echo(f"Policy: {folder / 'policy.json'}")
+
+
+def _numbers(values: Any) -> str:
+    import numpy as np
+
+    return " ".join(f"{value:.3g}" for value in np.ravel(values))
