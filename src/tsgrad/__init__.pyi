@@ -16,10 +16,16 @@ from .policies import ReshapedThompson as ReshapedThompson
 from .policies import SamplingPolicy as SamplingPolicy
 from .policies import Thompson as Thompson
 from .policies import load as load
+from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
+from .problems import Contexts as Contexts
 from .problems import FiniteArms as FiniteArms
 from .problems import GaussianBandit as GaussianBandit
+from .problems import GaussianContexts as GaussianContexts
+from .problems import GivenContexts as GivenContexts
 from .problems import IndependentArms as IndependentArms
+from .problems import LinearBandit as LinearBandit
+from .problems import Misspecified as Misspecified
 from .problems import Problem as Problem
 from .registry import register as register
 from .simulate import Episodes as Episodes

@@ -8,6 +8,7 @@ from tsgrad.policies.base import (
     load,
     parameter_names,
     parameter_vector,
+    prepared,
     split,
     with_parameters,
 )
@@ -15,6 +16,7 @@ from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.reshaped import ReshapedThompson
 from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
 from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
+from tsgrad.policies.reshaped_normal import ReshapedNormal
 from tsgrad.policies.thompson import Thompson
 
 __all__ = [
@@ -24,12 +26,14 @@ __all__ = [
     "Policy",
     "ReshapedBernoulli",
     "ReshapedGaussian",
+    "ReshapedNormal",
     "ReshapedThompson",
     "SamplingPolicy",
     "Thompson",
     "load",
     "parameter_names",
     "parameter_vector",
+    "prepared",
     "split",
     "with_parameters",
 ]

@@ -36,7 +36,7 @@ class Problem(eqx.Module):
 
     @abc.abstractmethod
     def prior(self, horizon: int) -> Any:
-        """The belief before anything was seen."""
+        """The belief before anything was seen; raises BadInput where an episode can't have that many steps."""
 
     @abc.abstractmethod
     def update(self, belief: Any, context: Any, arm: Any, reward: Float[Array, ""]) -> Any:
