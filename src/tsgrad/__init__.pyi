@@ -25,8 +25,11 @@ from .problems import GaussianContexts as GaussianContexts
 from .problems import GivenContexts as GivenContexts
 from .problems import IndependentArms as IndependentArms
 from .problems import LinearBandit as LinearBandit
+from .problems import LogisticBandit as LogisticBandit
 from .problems import Misspecified as Misspecified
+from .problems import PoissonBandit as PoissonBandit
 from .problems import Problem as Problem
+from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .registry import register as register
 from .simulate import Episodes as Episodes
 from .simulate import Trajectory as Trajectory

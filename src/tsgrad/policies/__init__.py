@@ -15,6 +15,7 @@ from tsgrad.policies.base import (
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.reshaped import ReshapedThompson
 from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
+from tsgrad.policies.reshaped_evidence import ReshapedEvidence
 from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
 from tsgrad.policies.reshaped_normal import ReshapedNormal
 from tsgrad.policies.thompson import Thompson
@@ -25,6 +26,7 @@ __all__ = [
     "Memoryless",
     "Policy",
     "ReshapedBernoulli",
+    "ReshapedEvidence",
     "ReshapedGaussian",
     "ReshapedNormal",
     "ReshapedThompson",

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
-from tsgrad.problems.base import FiniteArms
-from tsgrad.problems.contexts import Contexts, as_features
+from tsgrad.problems.contexts import as_features
+from tsgrad.problems.featured import FeaturedArms
 from tsgrad.problems.multivariate import FramedDraw
 from tsgrad.problems.normal_prior import NormalPrior, Whitened, check_normal_prior
 from tsgrad.registry import register
@@ -54,7 +54,7 @@ class LinearRewards(NormalPrior):
 
 
 @register("linear")
-class LinearBandit(LinearRewards, FiniteArms):
+class LinearBandit(LinearRewards, FeaturedArms):
     """K arms with rewards N(x_a' theta, noise_std_a^2) and theta ~ N(prior_mean, prior_covariance).
 
     `features` is an array [K, d] (arms are correlated: one pull teaches about all that share a direction), or what
@@ -64,11 +64,10 @@ class LinearBandit(LinearRewards, FiniteArms):
 
         >>> problem = LinearBandit(features=[[1.0, 0.0], [1.0, 1.0]], noise_std=0.5)
         >>> belief = problem.update(problem.prior(10), None, jnp.asarray(0), jnp.asarray(1.0))
-        >>> print(jnp.round(problem.posterior_means(belief, None), 4))  # arm 1 shares what arm 0 has shown
-        [0.8 0.8]
+        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, None)))  # arm 1 learns from arm 0
+        0.80 0.80
     """
 
-    features: Any
     noise_std: Leaf
 
     def __init__(
@@ -79,26 +78,14 @@ class LinearBandit(LinearRewards, FiniteArms):
         self.prior_mean, self.prior_covariance = check_normal_prior(dimension, prior_mean, prior_covariance)
         self.noise_std = check_noise(noise_std, arms)
 
-    @property
-    def arms(self) -> int:
-        return int(self.features.shape[0])
-
-    def arm_features(self, context: Any) -> Float[Array, "K d"]:
-        """The features of every arm at a step."""
-        return jnp.asarray(self.features if context is None else context, jnp.result_type(float))
-
     def feature(self, context: Any, arm: Integer[Array, ""]) -> Float[Array, "d"]:
         return self.arm_features(context)[arm]
 
     def arm_noise(self, arm: Integer[Array, ""]) -> Float[Array, ""]:
         return jnp.asarray(self.noise_std, jnp.result_type(float))[arm]
 
-    def draw_context(self, previous: Any, noise: Noise, t: Integer[Array, ""]) -> Any:
-        return self.features.draw(previous, noise, t) if isinstance(self.features, Contexts) else None
-
     def prior(self, horizon: int) -> Whitened:
-        if isinstance(self.features, Contexts):
-            self.features.check_horizon(horizon)
+        self.check_horizon(horizon)
         return self._nothing_seen()
 
     def means(self, world: FramedDraw, context: Any) -> Float[Array, "K"]:
