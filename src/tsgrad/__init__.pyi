@@ -12,6 +12,7 @@ from .evaluate import Comparison as Comparison
 from .evaluate import compare as compare
 from .policies import IndexPolicy as IndexPolicy
 from .policies import Policy as Policy
+from .policies import RecurrentThompson as RecurrentThompson
 from .policies import ReshapedThompson as ReshapedThompson
 from .policies import SamplingPolicy as SamplingPolicy
 from .policies import Thompson as Thompson
