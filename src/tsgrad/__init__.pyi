@@ -1,3 +1,4 @@
+from . import testing as testing
 from .checks import BadInput as BadInput
 from .checks import TrainingStopped as TrainingStopped
 from .estimate import Baseline as Baseline
@@ -11,7 +12,9 @@ from .estimate import gradient as gradient
 from .estimate import gradient_from_episodes as gradient_from_episodes
 from .estimate import recorded_gradients as recorded_gradients
 from .evaluate import Comparison as Comparison
+from .evaluate import Diagnosis as Diagnosis
 from .evaluate import compare as compare
+from .evaluate import diagnose as diagnose
 from .policies import IndexPolicy as IndexPolicy
 from .policies import Policy as Policy
 from .policies import RecurrentThompson as RecurrentThompson
