@@ -1,4 +1,4 @@
-"""Linear bandits: beliefs against the textbook formula, against the Gaussian bandit they contain, and over long runs."""
+"""Linear bandits: beliefs against the textbook, against the Gaussian bandit they contain, and over long runs."""
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,8 @@ def believed(problem, arms, rewards):
 
     belief, _ = jax.lax.scan(step, problem.prior(len(arms)), (jnp.asarray(arms), jnp.asarray(rewards, float)))
     law = problem.posterior(belief)
-    return np.asarray(law.mean, np.float64), np.asarray(law.root @ law.root.T, np.float64)
+    root = np.asarray(law.root, np.float64)
+    return np.asarray(law.mean, np.float64), root @ root.T
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 30])

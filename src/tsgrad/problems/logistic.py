@@ -89,7 +89,7 @@ class LogisticBandit(FeaturedArms):
     def whitened(self, belief: LogisticBelief) -> Whitened:
         factor = jnp.linalg.cholesky(_curvature(belief, belief.mode))
         root = solve_triangular(factor, jnp.eye(factor.shape[0]), lower=True).T
-        return Whitened(root, factor.T @ belief.mode)
+        return Whitened(belief.mode, root)
 
     def posterior_means(self, belief: LogisticBelief, context: Any) -> Float[Array, "K"]:
         law, features = self.posterior(belief), self.arm_features(context)
