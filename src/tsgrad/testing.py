@@ -10,6 +10,7 @@ million a check.
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -60,7 +61,7 @@ def check_problem(problem: Problem, *, horizon: int = 8, seed: int = 0) -> None:
         probe["posterior_residual"],
         "posterior_mean(belief, context, arm) must be the expectation of mean(draw, context, arm) over posterior draws",
     )
-    _check_density(problem.posterior(_belief(problem, horizon, seed)), "posterior(belief)", seed)
+    _check_density(problem.posterior(_belief(problem, horizon, _home(seed))), "posterior(belief)", seed)
     _check_round_trip(problem)
 
 
@@ -317,9 +318,9 @@ def _check_round_trip(instance: Any) -> None:
         )
 
 
-def _belief(problem: Problem, horizon: int, seed: int) -> Any:
+@eqx.filter_jit
+def _belief(problem: Problem, horizon: int, home: Address) -> Any:
     """The belief after one episode of plain Thompson sampling."""
-    home = _home(seed)
     return rollout(problem, Thompson(), draw_instance(problem, home, horizon), home, jnp.uint32(0)).final_belief
 
 
