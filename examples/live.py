@@ -45,10 +45,12 @@ def main():
     parser.add_argument("--users", type=int, default=512, help="episodes a day")
     parser.add_argument("--learning-rate", type=float, default=0.1)
     options = parser.parse_args()
-    start = tuned = tg.ReshapedThompson(PROBLEM)
-    for day, (tuned, reward) in enumerate(tune(start, **vars(options)), start=1):
+    policies = [tg.ReshapedThompson(PROBLEM)]
+    for day, (policy, reward) in enumerate(tune(policies[0], **vars(options)), start=1):
+        policies.append(policy)
         if day % 10 == 0 or day == 1:
             print(f"day {day:3d}: reward {reward:.2f} an episode")
+    start, tuned = policies[0], policies[-1]
     print(tg.compare(PROBLEM, {"start": start, "tuned": tuned}, horizon=HORIZON, episodes=20_000, seed=10_000))
 
 
