@@ -24,6 +24,7 @@ from tsgrad.train.optimiser import build_optimiser
 from tsgrad.train.progress import TrainingProgress
 from tsgrad.train.run import HistoryRow, Run
 from tsgrad.train.settings import (
+    DEFAULT_ESTIMATOR,
     Configuration,
     EstimatorSettings,
     TrainingOptions,
@@ -48,7 +49,7 @@ def train(
     **settings: Unpack[TrainingOptions],
 ) -> Run:
     """Tunes a sampling policy by policy gradient; settings are those of `TrainingSettings`, `horizon` the only one
-    that has no default.
+    that has no default. Without an estimator it is `Estimator("mean", "self", rollouts=4)`.
 
     The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
     better: training never hands back something worse than what it started from. With `out`, everything goes to a
@@ -62,7 +63,7 @@ def train(
         True
     """
     checked_settings = checked(TrainingSettings, settings)
-    estimator = Estimator() if estimator is None else estimator
+    estimator = DEFAULT_ESTIMATOR.build() if estimator is None else estimator
     folder = None if out is None else RunFolder(Path(out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
@@ -95,7 +96,13 @@ class _Training:
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         policy.prepare(problem, settings.horizon)
-        self.optimiser = build_optimiser(settings.learning_rate, settings.optimizer, settings.clip_norm)
+        self.optimiser = build_optimiser(
+            settings.learning_rate,
+            settings.schedule,
+            settings.optimizer,
+            settings.clip_norm,
+            iterations=settings.iterations,
+        )
         self.step = jax.jit(self._step)
         self._try_optimiser()
         # One engine for all of a run, and written down: a run that goes on elsewhere must go on with the same one.
