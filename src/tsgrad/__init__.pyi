@@ -10,8 +10,10 @@ from .estimate import episode_gradients as episode_gradients
 from .estimate import gradient as gradient
 from .evaluate import Comparison as Comparison
 from .evaluate import RegretBound as RegretBound
+from .evaluate import VarianceStudy as VarianceStudy
 from .evaluate import compare as compare
 from .evaluate import regret_bound as regret_bound
+from .evaluate import variance_study as variance_study
 from .policies import IndexPolicy as IndexPolicy
 from .policies import Policy as Policy
 from .policies import ReshapedThompson as ReshapedThompson
