@@ -20,7 +20,7 @@ from tsgrad.checks import BadInput, FloatArray, check_choice, check_count
 from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
-from tsgrad.problems import IndependentArms, Problem
+from tsgrad.problems import Bandit, IndependentArms
 from tsgrad.simulate import CHUNK, check_blocks
 
 BoundKind = Literal["perfect", "FH", "V-Zero", "optimum"]
@@ -39,7 +39,7 @@ class RegretBound(NamedTuple):
 
 
 def regret_bound(
-    problem: Problem, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = 1024, seed: int = 0
+    problem: Bandit, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = 1024, seed: int = 0
 ) -> RegretBound:
     """The regret that no policy can go below over `horizon` steps, for independent arms.
 
@@ -86,7 +86,7 @@ def _finite_horizon_reward(means: FloatArray) -> FloatArray:
     return np.asarray(means.shape[1] * np.max(means[:, -1], axis=1))
 
 
-def cheap_bound(problem: Problem, *, horizon: int, seed: int = 0) -> RegretBound | None:
+def cheap_bound(problem: Bandit, *, horizon: int, seed: int = 0) -> RegretBound | None:
     """The tightest bound that takes seconds at most; None if there is none."""
     truth = problem.truth
     kind: BoundKind

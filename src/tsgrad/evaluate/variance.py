@@ -15,7 +15,7 @@ from tsgrad.estimate.gradient import gradient_engine
 from tsgrad.evaluate.comparison_formats import csv_text
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
-from tsgrad.problems import Problem
+from tsgrad.problems import Bandit
 from tsgrad.simulate import BLOCK, Engine, Precision
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
@@ -110,7 +110,7 @@ class VarianceStudy(NamedTuple):
 
 
 def estimator_pairs(
-    problem: Problem,
+    problem: Bandit,
     *,
     rollouts: int | None = None,
     lookaheads: int | None = None,
@@ -139,7 +139,7 @@ def estimator_pairs(
 
 
 def variance_study(
-    problem: Problem,
+    problem: Bandit,
     policy: SamplingPolicy,
     estimators: Mapping[str, Estimator] | None = None,
     *,
@@ -236,7 +236,7 @@ def _most_episodes(estimator: Estimator, horizon: int) -> int:
 
 
 def _gradients_of(
-    problem: Problem, policy: SamplingPolicy, estimator: Estimator, where: dict[str, Any]
+    problem: Bandit, policy: SamplingPolicy, estimator: Estimator, where: dict[str, Any]
 ) -> Callable[[], FloatArray]:
     """What computes each episode's gradient [N, P], compiled by a first block."""
 
