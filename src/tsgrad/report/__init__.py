@@ -1,0 +1,1 @@
+"""Reports: what was found, as figures and pages."""
