@@ -8,6 +8,7 @@ import typer
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
+from tsgrad.cli.report import report
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
 
 app = typer.Typer(
@@ -20,6 +21,7 @@ app = typer.Typer(
 app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
+app.command()(report)
 app.command()(engines)
 
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not

@@ -1,0 +1,8 @@
+"""Reports: a run as figures, sentences and one page to send."""
+
+from tsgrad.report.page import render, without_clock
+from tsgrad.report.run_report import run_report
+from tsgrad.report.style import save_figure
+from tsgrad.report.writing import write_run_report
+
+__all__ = ["render", "run_report", "save_figure", "without_clock", "write_run_report"]
