@@ -9,7 +9,9 @@ from .estimate import SeparableMetric as SeparableMetric
 from .estimate import episode_gradients as episode_gradients
 from .estimate import gradient as gradient
 from .evaluate import Comparison as Comparison
+from .evaluate import RegretBound as RegretBound
 from .evaluate import compare as compare
+from .evaluate import regret_bound as regret_bound
 from .policies import IndexPolicy as IndexPolicy
 from .policies import Policy as Policy
 from .policies import ReshapedThompson as ReshapedThompson

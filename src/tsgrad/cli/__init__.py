@@ -1,7 +1,8 @@
 """The command line: one file a command."""
 
 import sys
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +12,13 @@ from tsgrad.cli.engines import engines
 from tsgrad.cli.report import report
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tsgrad {version('tsgrad')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -18,6 +26,16 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Tunes Thompson sampling: from a Bayesian bandit and a horizon to the sampling policy that earns most.",
 )
+
+
+@app.callback()
+def _(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Says the version and exits.")
+    ] = False,
+) -> None: ...
+
+
 app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
@@ -37,8 +55,16 @@ def main() -> None:
         print(f"tsgrad: {error}", file=sys.stderr)
         sys.exit(2)
     except WrongUsage as error:
-        print(f"tsgrad: {' '.join(error.format_message().split())} (see tsgrad --help)", file=sys.stderr)
+        message = " ".join(error.format_message().split())
+        if message:  # without a command, help was printed instead
+            print(f"tsgrad: {message}{_received(error)} (see tsgrad --help)", file=sys.stderr)
         sys.exit(2)
     except TrainingStopped as error:
         print(f"tsgrad: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+def _received(error: Any) -> str:
+    """The value that is no number, where typer's message leaves it out: its cause is pydantic's error, which has it."""
+    details: Any = getattr(error.__cause__, "errors", list)()
+    return f", got {details[0]['input']!r}" if details else ""

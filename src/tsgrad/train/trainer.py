@@ -233,6 +233,7 @@ class _Training:
             seed=settings.seed,
             purpose=Purpose.VALIDATION,
             iteration=CONFIRMATION,
+            bound=None,
             engine=self.engine,
             precision=settings.precision,
             chunk=settings.chunk,
