@@ -20,8 +20,8 @@ MEANINGS = {
         "The weight of one reward against the prior. Above the problem's own value rewards are believed sooner, and "
         "an arm that was pulled is explored less."
     ),
-    "alpha": "The successes that sampling pretends to have seen of an arm before it was tried; more of them, more optimism.",
-    "beta": "The failures that sampling pretends to have seen of an arm before it was tried; fewer of them, more optimism.",
+    "alpha": "The successes that sampling pretends to have seen before an arm was tried. More of them: more optimism.",
+    "beta": "The failures that sampling pretends to have seen before an arm was tried. Fewer of them: more optimism.",
     "evidence_weight": (
         "How many successes or failures one reward counts for. Above one, rewards are believed sooner, and an arm that "
         "was pulled is explored less."
@@ -96,7 +96,7 @@ def problem_words(problem: Mapping[str, Any]) -> str:
 
 
 def arm_labels(problem: Mapping[str, Any], arms: int) -> ArmLabels:
-    """Arms by number, with the numbers in which they differ where these are few.
+    r"""Arms by number, with the numbers in which they differ where these are few.
 
     >>> arm_labels({"kind": "gaussian", "prior_mean": [0.0, 0.0], "noise_std": [0.1, 4.0]}, 2)
     ArmLabels(title='arm, and its noise sd', ticks=['0\\n0.1', '1\\n4'])
@@ -113,6 +113,6 @@ def arm_labels(problem: Mapping[str, Any], arms: int) -> ArmLabels:
 
 
 def _numbers(value: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-    if isinstance(value, str | bool) or isinstance(value, Mapping):
+    if isinstance(value, (str | bool, Mapping)):
         return None
     return np.asarray(value, dtype=float)

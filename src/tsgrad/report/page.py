@@ -38,7 +38,7 @@ def write_page(report: Report, path: str | Path) -> None:
 
 
 def without_clock(page: str) -> str:
-    """A page without the lines that depend on the clock: what two runs of the same thing have in common.
+    r"""A page without the lines that depend on the clock: what two runs of the same thing have in common.
 
     >>> without_clock("<p>One</p>\\n<p data-clock>3 s</p>")
     '<p>One</p>\\n'

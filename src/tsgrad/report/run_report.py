@@ -47,7 +47,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
         **(applicable_rivals(problem, configuration.training.horizon) if rivals else {}),
     }
     comparison = _evaluate(problem, policies, configuration, episodes=episodes, seed=seed)
-    outcomes = _outcomes(comparison, None)
+    outcomes = _outcomes(comparison)
     history = _read_history(folder / "history.jsonl")
     data = to_data(problem)
     arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else 0
@@ -89,7 +89,7 @@ def _remark(policies: dict[str, Policy]) -> str:
 def _evaluate(
     problem: Problem, policies: dict[str, Any], configuration: Configuration, *, episodes: int, seed: int
 ) -> Comparison:
-    """All policies on the same episodes; the start is left out where it is plain Thompson sampling, choice by choice."""
+    """All policies on the same episodes; without the start where that is plain Thompson sampling."""
     settings = configuration.training
     found = compare(
         problem,
@@ -101,12 +101,14 @@ def _evaluate(
         precision=settings.precision,
         chunk=settings.chunk,
     )
-    if found.difference(PLAIN, START) == (0.0, 0.0):
-        del found.episodes[START]
-    return found
+    if found.difference(PLAIN, START) != (0.0, 0.0):
+        return found
+    return found._replace(episodes={name: episodes for name, episodes in found.episodes.items() if name != START})
 
 
-def _outcomes(comparison: Comparison, limit: Limit | None) -> Outcomes:
+def _outcomes(comparison: Comparison) -> Outcomes:
+    bound = comparison.bound
+    limit = None if bound is None else Limit(bound.kind, bound.regret, bound.standard_error)
     policies = {
         name: Outcome(
             comparison.regret[name],
@@ -141,9 +143,9 @@ def _training(history: list[HistoryRow], outcomes: Outcomes) -> Section:
     away = f" Not drawn, being far above: {', '.join(f'{name} ({fixed(rivals[name], 1)})' for name in hidden)}."
     picture = Picture(
         name="learning-curve",
-        caption=f"Regret on training batches, averaged over {training_charts.averaging_window(len(measured))} iterations "
-        "(line), on validation episodes (circles), and the policy selected (star). Dashed lines are other policies on the "
-        "evaluation episodes." + (away if hidden else ""),
+        caption=f"Regret on training batches, averaged over {training_charts.averaging_window(len(measured))} "
+        "iterations (line), on validation episodes (circles), and the policy selected (star). Dashed lines are other "
+        "policies on the evaluation episodes." + (away if hidden else ""),
         alternative=f"Learning curve: regret on validation episodes from {fixed(checks[0][1], 1)} at the start to "
         f"{fixed(selected[1], 1)} at iteration {selected[0]}, {fixed(checks[-1][1], 1)} at the end.",
         draw=lambda width: training_charts.learning_curves(
@@ -212,8 +214,8 @@ def _facts(
         Fact("Estimator", f"{estimator.name}, {estimator.rollouts} run{'s' * (estimator.rollouts > 1)} an episode"),
         Fact(
             "Training",
-            f"{settings.iterations:,} iterations of {settings.episodes:,} episodes, {played:,} runs in all; {optimiser}, "
-            f"learning rate {rate}; seed {settings.seed}",
+            f"{settings.iterations:,} iterations of {settings.episodes:,} episodes, {played:,} runs in all; "
+            f"{optimiser}, learning rate {rate}; seed {settings.seed}",
         ),
         Fact("Validation", f"{settings.validation_episodes:,} episodes, every {settings.check_every} iterations"),
         Fact("Evaluation", f"{episodes:,} episodes, seed {seed}"),

@@ -1,5 +1,6 @@
 """The sections that every report has, whatever was run."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -43,8 +44,8 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
         caption=f"Regret on {episodes:,} common episodes (evaluation seed {seed})",
         columns=["policy", "regret", "s.e.", "gain", "s.e.", "share"],
         rows=rows,
-        note=f"The least regret is in bold. Gains are over {outcomes.reference} and paired, episode by episode; the share "
-        "is that of its regret.",
+        note=f"The least regret is in bold. Gains are over {outcomes.reference} and paired, episode by episode; the "
+        "share is that of its regret.",
     )
     limit = outcomes.limit
     ranked = sorted(outcomes.policies, key=lambda name: outcomes.policies[name].regret)
@@ -91,9 +92,7 @@ def gain_section(outcomes: Outcomes, labels: ArmLabels) -> Section:
     names = (outcomes.reference, outcomes.trained)
     edges = _phase_edges(len(before.regret_over_time))
     lost = [_lost_between(outcome.regret_over_time, edges) for outcome in (before, after)]
-    phases = [
-        str(low + 1) if high == low + 1 else f"{low + 1}–{high}" for low, high in zip(edges, edges[1:], strict=False)
-    ]
+    phases = [str(low + 1) if high == low + 1 else f"{low + 1}–{high}" for low, high in itertools.pairwise(edges)]
     saved = lost[0] - lost[1]
     drawn = _lines_to_draw(outcomes)
     blocks = [
@@ -210,8 +209,8 @@ def meta_parameter_section(before: Mapping[str, Any], after: Mapping[str, Any], 
         draw=lambda width: training_charts.meta_parameters(before, after, labels.ticks, width=width),
     )
     paragraphs = [
-        "Where training starts, the policy is plain Thompson sampling: it draws from the posterior of the problem's own "
-        "model. Training moves the numbers that the draw is made with, not the posterior."
+        "Where training starts, the policy is plain Thompson sampling: it draws from the posterior of the problem's "
+        "own model. Training moves the numbers that the draw is made with, not the posterior."
     ]
     definitions = Definitions([(spoken(name), meaning(name)) for name in before])
     return Section("What training changed", paragraphs, [picture, table, definitions])

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from tsgrad.artefact import write_whole
 
@@ -85,8 +86,8 @@ def panels(width: Width, count: int = 1, *, height: float = 2.9, columns: int = 
     """A figure with `count` panels of `height` inches: side by side where it is wide, one below the other else."""
     across = min(count, columns) if width == "wide" else 1
     down = -(-count // across)
-    figure = Figure(figsize=(INCHES[width], height * down), layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)  # type: ignore[union-attr]
+    spacing = ConstrainedLayoutEngine(h_pad=0.08, w_pad=0.08)
+    figure = Figure(figsize=(INCHES[width], height * down), layout=spacing)
     grid = figure.subplots(down, across, squeeze=False).ravel()
     for unused in grid[count:]:
         unused.remove()
