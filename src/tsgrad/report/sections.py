@@ -47,9 +47,19 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
         note=f"The least regret is in bold. Gains are over {outcomes.reference} and paired, episode by episode; the "
         "share is that of its regret.",
     )
+    paragraphs = [
+        "Regret is what is lost in an episode against always playing the best arm; lower is better. All policies "
+        "played the same episodes, none of which took part in training or selection." + (f" {remark}" if remark else "")
+    ]
+    heading = "Against its rivals" if len(rows) > 3 else "On fresh episodes"
+    return Section(heading, paragraphs, [table, ranking_picture(outcomes)])
+
+
+def ranking_picture(outcomes: Outcomes) -> Picture:
+    """All policies by regret."""
     limit = outcomes.limit
     ranked = sorted(outcomes.policies, key=lambda name: outcomes.policies[name].regret)
-    picture = Picture(
+    return Picture(
         name="ranking",
         caption="All policies, the best on top. Bars are 95% intervals.",
         alternative=f"Policies by regret, from the least: {', '.join(ranked)}.",
@@ -61,11 +71,6 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
             width=width,
         ),
     )
-    paragraphs = [
-        "Regret is what is lost in an episode against always playing the best arm; lower is better. All policies "
-        "played the same episodes, none of which took part in training or selection." + (f" {remark}" if remark else "")
-    ]
-    return Section("Against its rivals" if len(rows) > 3 else "On fresh episodes", paragraphs, [table, picture])
 
 
 def limit_section(outcomes: Outcomes, limit: Limit) -> Section:
