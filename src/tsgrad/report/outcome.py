@@ -1,6 +1,6 @@
 """What policies did on common episodes, as every report needs it, and the sentences that say so."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tsgrad.checks import FloatArray
@@ -34,6 +34,7 @@ class Outcomes(NamedTuple):
     trained: str
     reference: str
     limit: Limit | None
+    others: Sequence[str] = ()  # what else is drawn over time
 
     @property
     def after(self) -> Outcome:
@@ -83,9 +84,7 @@ class Outcomes(NamedTuple):
         ]
         if self.limit is not None:
             shown.append(
-                KeyFigure(
-                    "Limit", fixed(self.limit.regret, decimals(self.limit.standard_error)), "no policy loses less"
-                )
+                KeyFigure("Limit", fixed(self.limit.regret, decimals(after.standard_error)), "no policy loses less")
             )
         return shown
 

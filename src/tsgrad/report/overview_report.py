@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tsgrad.experiments import Results, read_results, read_seconds
-from tsgrad.report.contents import Concern, Fact, KeyFigure, Picture, Report, Section
+from tsgrad.report.contents import Fact, KeyFigure, Picture, Report, Section
 from tsgrad.report.reproduction_report import (
     capital,
     headline,
@@ -30,16 +30,12 @@ def overview_report(folders: Sequence[Path]) -> Report:
     first = next(iter(found.values()))
     return Report(
         title="The paper's experiments, reproduced",
-        subtitle=", ".join(results.title for results in found.values()),
+        subtitle="; ".join(results.title for results in found.values()),
         headline=f"Of {len(trained)} trained rows with a printed value, {good} are as good as printed or better; of "
         f"{len(rivals)} rivals, {sum(row.verdict == 'same' for row in rivals)} have the regret that is printed, within "
         "two combined standard errors.",
         key_figures=[_key_figure(results) for results in found.values()],
-        concerns=[
-            Concern(f"{folder.name}: {concern.title[:1].lower()}{concern.title[1:]}", concern.text)
-            for folder, results in found.items()
-            for concern in reproduction_concerns(results)
-        ],
+        concerns=reproduction_concerns({folder.name: results for folder, results in found.items()}),
         sections=[_section(folder.name, results) for folder, results in found.items()],
         facts=[
             Fact("Settings", ", ".join(f"{folder.name} (see `{folder.name}/report.html`)" for folder in folders)),

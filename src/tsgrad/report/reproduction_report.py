@@ -1,6 +1,7 @@
 """The report of a reproduction: what one of the paper's settings gave, held against what the paper prints."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tsgrad.report.contents import Concern, Fact, Picture, Report, Section, Tabl
 from tsgrad.report.meaning import arm_count, arm_labels, problem_words
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
 from tsgrad.report.sections import gain_section, limit_section, meta_parameter_section, ranking_picture
-from tsgrad.report.words import duration, fixed, listing, short
+from tsgrad.report.words import duration, fixed, listing, measured
 
 PLAIN = "Thompson sampling"
 NULLS_COINCIDE = 2.0  # average distance of two curves in standard errors of a point: 1.13 where they are one
@@ -37,11 +38,10 @@ def reproduction_report(folder: str | Path) -> Report:
     ]
     return Report(
         title=capital(results.title),
-        subtitle=f"The paper's setting, reproduced{'' if results.fraction == 1 else ' in part'}: "
-        f"{len(results.trainings)} trainings, {sum(row.group == 'rival' for row in results.rows)} rivals",
+        subtitle=f"A setting of the paper, reproduced{' in part' if results.fraction < 1 else ''}, seed {results.seed}",
         headline=headline(outcomes, results),
         key_figures=outcomes.key_figures(),
-        concerns=reproduction_concerns(results),
+        concerns=reproduction_concerns({"": results}),
         sections=sections,
         facts=facts(results, read_seconds(folder)),
         configuration="",
@@ -76,7 +76,8 @@ def outcomes_of(results: Results) -> Outcomes:
     }
     bound = results.bound
     limit = None if bound is None else Limit(bound.kind, bound.regret, bound.standard_error)
-    return Outcomes(policies, spoken_row(shown_row(results)), PLAIN, limit)
+    rivals = [spoken_row(row) for row in results.rows if row.group == "rival"]
+    return Outcomes(policies, spoken_row(shown_row(results)), PLAIN, limit, others=rivals)
 
 
 def headline(outcomes: Outcomes, results: Results) -> str:
@@ -97,8 +98,8 @@ def paper_sentences(results: Results) -> list[str]:
     rivals = [row for row in results.rows if row.group == "rival" and row.z is not None]
     sentences = [
         f"All policies played the same {results.evaluation_episodes:,} episodes, none of which took part in training. "
-        f"Of {len(known)} rows that the paper prints, {counted['same']} are the same within two combined standard errors, "
-        f"{counted['better']} better and {counted['worse']} worse.",
+        f"Of {len(known)} rows that the paper prints, {counted['same']} are the same within two combined standard "
+        f"errors, {counted['better']} better and {counted['worse']} worse.",
     ]
     if rivals:
         furthest = max(rivals, key=lambda row: abs(row.z or 0.0))
@@ -189,25 +190,44 @@ def training_pictures(results: Results, outcomes: Outcomes, *, prefix: str = "")
     return pictures
 
 
-def reproduction_concerns(results: Results) -> list[Concern]:
-    """What may be wrong, training by training, the same concern once."""
+def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
+    """What may be wrong in the settings that were reproduced, each concern once, with all that it concerns."""
     found: list[Concern] = []
-    if results.fraction < 1:
-        text = (
-            f"Only {short(results.fraction)} of the paper's iterations and episodes were run: the numbers are a first "
-            "look, and no reproduction."
-        )
+    partly = sorted({results.fraction for results in reproduced.values() if results.fraction < 1})
+    if partly:
+        text = f"Only {listing(partly)} of the paper's iterations and episodes were run: a first look, no reproduction."
         found.append(Concern("A fraction of the paper's effort", text))
-    rows = {row.name: row for row in results.rows}
-    for training in results.trainings:
-        checks = [point.validation_regret for point in training.history if point.validation_regret is not None]
-        last, selected = rows.get(training.name), rows.get(f"{training.name} (selected)")
-        concerns = still_falling(checks)
-        if last is not None and selected is not None:
-            error = math.hypot(last.gain_standard_error, selected.gain_standard_error)
-            concerns += end_worse(selected.regret, last.regret - selected.regret, error)
-        found += [Concern(f"{training.name}: {_small(concern.title)}", concern.text) for concern in concerns]
+    falling, worse = [], []
+    for setting, results in reproduced.items():
+        for training in results.trainings:
+            name = f"{setting} {training.name}".strip()
+            checks = [point.validation_regret for point in training.history if point.validation_regret is not None]
+            falling += [name] * bool(still_falling(checks))
+            last, selected = _at_the_end(results, training, "last"), _at_the_end(results, training, "selected")
+            if last is not None and selected is not None:
+                excess = last.regret - selected.regret
+                error = math.hypot(last.gain_standard_error, selected.gain_standard_error)
+                worse += [f"{name} by {measured(excess, error)}"] * bool(end_worse(selected.regret, excess, error))
+    if falling:
+        text = f"Regret on validation episodes still fell clearly at the end of training: {', '.join(falling)}."
+        found.append(Concern("Training had not converged", text))
+    if worse:
+        text = (
+            "At the end of training, which is what the paper tabulates, these are worse than the policies selected on "
+            f"validation episodes: {', '.join(worse)}. Training with this recipe does not settle."
+        )
+        found.append(Concern("The end of training is worse than the policy selected", text))
     return found
+
+
+def _at_the_end(results: Results, training: Training, policy: str) -> Row | None:
+    """The row of a training: of the policy at its end, or of the one selected."""
+    rows = [row for row in results.rows if row.policy == policy and _is_of(row, training)]
+    return rows[0] if rows else None
+
+
+def _is_of(row: Row, training: Training) -> bool:
+    return row.name.removesuffix(" (selected)") == training.name
 
 
 def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
@@ -245,8 +265,7 @@ def _curve(training: Training) -> training_charts.Curve:
 
 
 def _training_of(results: Results, row: Row) -> Training:
-    name = row.name.removesuffix(" (selected)")
-    return next(training for training in results.trainings if training.name == name)
+    return next(training for training in results.trainings if _is_of(row, training))
 
 
 def _end(training: Training, row: Row) -> dict[str, Any]:
@@ -256,7 +275,3 @@ def _end(training: Training, row: Row) -> dict[str, Any]:
 def capital(text: str) -> str:
     """A text with a capital first."""
     return text[:1].upper() + text[1:]
-
-
-def _small(text: str) -> str:
-    return text[:1].lower() + text[1:]

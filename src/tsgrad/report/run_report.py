@@ -119,7 +119,7 @@ def _outcomes(comparison: Comparison) -> Outcomes:
         )
         for name in comparison.names
     }
-    return Outcomes(policies, TRAINED, PLAIN, limit)
+    return Outcomes(policies, TRAINED, PLAIN, limit, others=list(policies))
 
 
 def _read_history(path: Path) -> list[HistoryRow]:

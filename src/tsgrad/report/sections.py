@@ -154,7 +154,7 @@ def _lost_between(regret_over_time: FloatArray, edges: list[int]) -> FloatArray:
 def _lines_to_draw(outcomes: Outcomes) -> dict[str, FloatArray]:
     """The trained policy, the reference, and the best of the others."""
     needed = {outcomes.trained, outcomes.reference}
-    others = sorted(outcomes.policies.keys() - needed, key=lambda name: outcomes.policies[name].regret)
+    others = sorted(set(outcomes.others) - needed, key=lambda name: outcomes.policies[name].regret)
     kept = needed | set(others[: MOST_LINES - len(needed)])
     return {name: outcome.regret_over_time for name, outcome in outcomes.policies.items() if name in kept}
 
