@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import tsgrad as tg
-from tsgrad.report import write_run_report
+from example_results import example_results
+from tsgrad.experiments import write_results
+from tsgrad.report import write_reproduction_report, write_run_report
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +24,29 @@ def run_folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def page(run_folder):
-    """Its report."""
-    return write_run_report(run_folder, episodes=2000, seed=0, rivals=False)
+def reproduction_folder(tmp_path_factory):
+    """Two settings, reproduced in a small way."""
+    folder = tmp_path_factory.mktemp("reproduction")
+    for setting in ("hetero", "many"):
+        write_results(folder / setting / "results.json", example_results(setting=setting))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def pages(run_folder, reproduction_folder):
+    """The page of a run, of a reproduction, and of several settings together."""
+    overview = write_reproduction_report(reproduction_folder)
+    return {
+        "run": write_run_report(run_folder, episodes=2000, seed=0, rivals=False),
+        "reproduction": overview.parent / "hetero" / "report.html",
+        "overview": overview,
+    }
+
+
+@pytest.fixture(scope="session", params=["run", "reproduction", "overview"])
+def page(request, pages):
+    """Each of them."""
+    return pages[request.param]
 
 
 class Browser:

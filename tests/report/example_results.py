@@ -16,7 +16,7 @@ def plain(policy):
     return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
 
 
-def example_results(*, setting="hetero", iterations=40, episodes=256, evaluation_episodes=2000) -> Results:
+def example_results(*, setting="hetero", iterations=20, episodes=256, evaluation_episodes=1000) -> Results:
     """Trains the paper's five pairs and compares what they end with; every number is computed."""
     paper = setting_named(setting)
     problem = paper.problem
@@ -29,7 +29,8 @@ def example_results(*, setting="hetero", iterations=40, episodes=256, evaluation
             tg.ReshapedThompson(problem),
             tg.Estimator(metric, baseline),
             horizon=paper.horizon,
-            check_every=max(1, iterations // 20),
+            check_every=max(1, iterations // 10),
+            validation_episodes=512,
             **options,
         )
         policies |= {pair: run.last, f"{pair} (selected)": run.policy}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tsgrad.checks import FloatArray
 from tsgrad.report.contents import KeyFigure
-from tsgrad.report.words import INTERVAL_Z, decimals, fixed, interval, measured
+from tsgrad.report.words import INTERVAL_Z, decimals, fixed, interval, measured, percentage
 
 
 class Outcome(NamedTuple):
@@ -49,7 +49,7 @@ class Outcomes(NamedTuple):
     @property
     def share(self) -> str:
         """The gain as a share of the reference's regret."""
-        return f"{fixed(100 * self.after.gain / self.before.regret, 0)}%"
+        return percentage(self.after.gain, self.before.regret)
 
     def headline(self, subject: str) -> str:
         """The gain with its interval, in a sentence about `subject`."""

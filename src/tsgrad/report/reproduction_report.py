@@ -130,7 +130,7 @@ def paper_table(results: Results) -> Table:
             fixed(row.standard_error, 2),
             *printed,
         ]
-        rows.append(TableRow(cells, strong=row == results.best))
+        rows.append(TableRow(cells, strong=row.regret == results.best.regret))
     return Table(
         caption=f"Regret in the {results.title}, and in the paper",
         columns=["algorithm", "estimator", "policy", "regret", "s.e.", "paper", "s.e.", "z", "verdict"],

@@ -11,10 +11,11 @@ from tsgrad.report import charts, training_charts
 from tsgrad.report.contents import Definitions, Picture, Section, Table, TableRow
 from tsgrad.report.meaning import ArmLabels, meaning, spoken
 from tsgrad.report.outcome import Limit, Outcomes
-from tsgrad.report.words import decimals, fixed, measured, short
+from tsgrad.report.words import decimals, fixed, measured, percentage, short
 
 PHASES = 4  # of an episode: early, two in the middle, late
 MOST_LINES = 7  # policies whose regret over time is drawn
+HARDLY = 0.01  # of all pulls: what is not worth speaking of
 UNFOLDED = 10  # arms up to which the table of meta-parameters is shown at once
 
 LIMITS = {
@@ -36,7 +37,7 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
             gain = [
                 fixed(outcome.gain, digits),
                 fixed(outcome.gain_standard_error, digits),
-                f"{fixed(100 * outcome.gain / outcomes.before.regret, 0)}%",
+                percentage(outcome.gain, outcomes.before.regret),
             ]
         cells = [name, fixed(outcome.regret, digits), fixed(outcome.standard_error, digits), *gain]
         rows.append(TableRow(cells, strong=name == best))
@@ -83,10 +84,9 @@ def limit_section(outcomes: Outcomes, limit: Limit) -> Section:
         f"{outcomes.reference} {fixed(before - limit.regret, 1)}."
     ]
     if before > after > limit.regret:
-        closed = 100 * (before - after) / (before - limit.regret)
         sentences.append(
-            f"Training removed {fixed(closed, 0)}% of what could at most be removed. The limit itself may be out of "
-            "reach for every policy."
+            f"Training removed {percentage(before - after, before - limit.regret)} of what could at most be removed. The "
+            "limit itself may be out of reach for every policy."
         )
     return Section("The limit", [" ".join(sentences)])
 
@@ -170,19 +170,19 @@ def _timing_sentence(phases: Sequence[str], saved: FloatArray) -> str:
             f"{fixed(late, 1)} of it in steps {phases[-1]}."
         )
     return (
-        f"Of the gain, {fixed(100 * early / total, 0)}% is made early, in steps {phases[0]}, and "
-        f"{fixed(100 * late / total, 0)}% late, in steps {phases[-1]}."
+        f"Of the gain, {percentage(early, total)} is made early, in steps {phases[0]}, and "
+        f"{percentage(late, total)} late, in steps {phases[-1]}."
     )
 
 
 def _pulls_sentence(before: FloatArray, after: FloatArray) -> str:
     change = np.asarray(after) - np.asarray(before)
-    moved = 100 * np.sum(np.abs(change)) / 2 / max(float(np.sum(before)), 1e-12)
-    if moved < 1:
+    moved = float(np.sum(np.abs(change)) / 2)
+    if moved < HARDLY * np.sum(before):
         return "Training moved hardly any pulls from arm to arm: it changed when they are made."
     most, least = int(np.argmax(change)), int(np.argmin(change))
     return (
-        f"Training moved {fixed(float(moved), 0)}% of the pulls to other arms: most to arm {most} "
+        f"Training moved {percentage(moved, float(np.sum(before)))} of the pulls to other arms: most to arm {most} "
         f"({fixed(float(before[most]), 1)} to {fixed(float(after[most]), 1)} an episode), most from arm {least} "
         f"({fixed(float(before[least]), 1)} to {fixed(float(after[least]), 1)})."
     )

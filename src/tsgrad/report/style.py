@@ -26,10 +26,10 @@ PALETTE = {
     "line": "#dcdee2",
     "paper": "#fefefe",
     "accent": "#0b62a4",
-    "vermilion": "#c84e00",
+    "vermilion": "#b84300",
     "green": "#00805d",
     "purple": "#a8447f",
-    "orange": "#b87a00",
+    "orange": "#c08002",
     "sky": "#3d94d1",
 }
 INK, MUTED, LINE, PAPER, ACCENT = (PALETTE[name] for name in ("ink", "muted", "line", "paper", "accent"))

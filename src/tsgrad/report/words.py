@@ -52,6 +52,15 @@ def interval(value: float, standard_error: float) -> str:
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
 
 
+def percentage(part: float, whole: float) -> str:
+    """A share; of nothing there is none.
+
+    >>> percentage(10.3, 25.8), percentage(1.0, 0.0)
+    ('40%', '–')
+    """
+    return f"{fixed(100 * part / whole, 0)}%" if whole else "–"
+
+
 def short(value: float) -> str:
     """A number of a setting or a meta-parameter: three digits.
 
