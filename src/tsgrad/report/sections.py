@@ -85,8 +85,8 @@ def limit_section(outcomes: Outcomes, limit: Limit) -> Section:
     ]
     if before > after > limit.regret:
         sentences.append(
-            f"Training removed {percentage(before - after, before - limit.regret)} of what could at most be removed. The "
-            "limit itself may be out of reach for every policy."
+            f"Training removed {percentage(before - after, before - limit.regret)} of what could at most be removed. "
+            "The limit itself may be out of reach for every policy."
         )
     return Section("The limit", [" ".join(sentences)])
 
