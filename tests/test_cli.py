@@ -125,6 +125,18 @@ def test_compare_with_policies_by_name(trained, tmp_path, monkeypatch, capsys):
     assert "reference must be one of thompson" in errors
 
 
+def test_variance(trained, tmp_path, monkeypatch, capsys):
+    folder, _ = trained
+    arguments = ["variance", folder / "run", "mean/self", "obs/null", "--episodes", 512, "--out", tmp_path / "study"]
+    code, output, _ = run_main(arguments, monkeypatch, capsys)
+    assert code == 0
+    assert re.search("Best buy: (mean/self; obs/null|obs/null; mean/self) comes next", output)
+    assert {path.name for path in tmp_path.iterdir()} == {f"study.{ending}" for ending in ("csv", "png", "svg", "pdf")}
+    code, _, errors = run_main(["variance", folder / "run", "mean/slef"], monkeypatch, capsys)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "did you mean 'mean/self'?" in errors
+
+
 def test_version(monkeypatch, capsys):
     from importlib.metadata import version
 

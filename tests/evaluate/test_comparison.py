@@ -84,7 +84,7 @@ def test_curves_and_pulls(comparison):
 
 
 def test_the_bound_beside_it(comparison):
-    assert comparison.bound == tg.regret_bound(PROBLEM, horizon=10, kind="V-Zero", seed=3)
+    assert comparison.bound == tg.regret_bound(PROBLEM, horizon=10, kind="V-Zero", episodes=512, seed=3)
     for name in POLICIES:
         error = np.hypot(comparison.standard_error[name], comparison.bound.standard_error)
         assert comparison.regret[name] > comparison.bound.regret - 3 * error

@@ -11,6 +11,7 @@ from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
 from tsgrad.cli.report import report
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
+from tsgrad.cli.variance import variance
 
 
 def _print_version(wanted: bool) -> None:
@@ -40,6 +41,7 @@ app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
 app.command()(report)
+app.command()(variance)
 app.command()(engines)
 
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not

@@ -17,7 +17,7 @@ from tsgrad.estimate.metrics import Metric
 from tsgrad.estimate.moments import Moments
 from tsgrad.estimate.score import weighted_score
 from tsgrad.policies import SamplingPolicy
-from tsgrad.problems import Problem
+from tsgrad.problems import Bandit
 from tsgrad.simulate import block_episodes, is_real
 from tsgrad.streams import Address, Stream
 
@@ -60,7 +60,7 @@ class _Advantages:
 
 
 def _episode_gradients(
-    problem: Problem, policy: SamplingPolicy, estimators: tuple[Estimator, ...], horizon: int, address: Address
+    problem: Bandit, policy: SamplingPolicy, estimators: tuple[Estimator, ...], horizon: int, address: Address
 ) -> tuple[Float[Array, "E P"], Float[Array, ""]]:
     """Every estimator's gradient from one episode, all from one record of it, and its regret."""
     rollouts = max(estimator.rollouts for estimator in estimators)
@@ -80,7 +80,7 @@ def _episode_gradients(
 
 @eqx.filter_jit
 def gradient_block(
-    problem: Problem,
+    problem: Bandit,
     policy: SamplingPolicy,
     estimators: tuple[Estimator, ...],
     address: Address,

@@ -1,7 +1,22 @@
-"""Evaluation: policies on common episodes, and the regret that none of them can go below."""
+"""Evaluation: policies on common episodes, the regret that none of them can go below, and what estimators cost."""
 
 from tsgrad.evaluate.bounds import BoundKind, RegretBound, regret_bound
 from tsgrad.evaluate.comparison import Comparison, compare
 from tsgrad.evaluate.optimum import optimal_regret
+from tsgrad.evaluate.statistics import Gain
+from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, estimator_pairs, variance_study
 
-__all__ = ["BoundKind", "Comparison", "RegretBound", "compare", "optimal_regret", "regret_bound"]
+__all__ = [
+    "BoundKind",
+    "Comparison",
+    "Gain",
+    "PairReport",
+    "RegretBound",
+    "VarianceStudy",
+    "affordable",
+    "compare",
+    "estimator_pairs",
+    "optimal_regret",
+    "regret_bound",
+    "variance_study",
+]

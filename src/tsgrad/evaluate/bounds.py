@@ -20,13 +20,12 @@ from tsgrad.checks import BadInput, FloatArray, check_choice, check_count
 from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
-from tsgrad.problems import IndependentArms, Problem
+from tsgrad.problems import Bandit, IndependentArms
 from tsgrad.simulate import CHUNK, check_blocks
 
 BoundKind = Literal["perfect", "FH", "V-Zero", "optimum"]
 BOUND_KINDS: tuple[BoundKind, ...] = ("perfect", "FH", "V-Zero", "optimum")
-_EPISODES = 1024
-_MOST_WORK = 4e9  # additions that V-Zero may cost where nobody asked for it by name: a few seconds
+_FEW_EPISODES, _MOST_WORK = 512, 2e9  # where nobody asked for V-Zero by name: additions, a few seconds of them
 
 
 class RegretBound(NamedTuple):
@@ -40,7 +39,7 @@ class RegretBound(NamedTuple):
 
 
 def regret_bound(
-    problem: Problem, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = _EPISODES, seed: int = 0
+    problem: Bandit, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = 1024, seed: int = 0
 ) -> RegretBound:
     """The regret that no policy can go below over `horizon` steps, for independent arms.
 
@@ -87,7 +86,7 @@ def _finite_horizon_reward(means: FloatArray) -> FloatArray:
     return np.asarray(means.shape[1] * np.max(means[:, -1], axis=1))
 
 
-def cheap_bound(problem: Problem, *, horizon: int, seed: int = 0) -> RegretBound | None:
+def cheap_bound(problem: Bandit, *, horizon: int, seed: int = 0) -> RegretBound | None:
     """The tightest bound that takes seconds at most; None if there is none."""
     truth = problem.truth
     kind: BoundKind
@@ -95,13 +94,13 @@ def cheap_bound(problem: Problem, *, horizon: int, seed: int = 0) -> RegretBound
         kind = "optimum"
     elif not isinstance(truth, IndependentArms):
         return None
-    elif truth.arms * horizon**2 / 2 * _EPISODES <= _MOST_WORK:
+    elif truth.arms * horizon**2 / 2 * _FEW_EPISODES <= _MOST_WORK:
         kind = "V-Zero"
     elif expected_best_mean(truth) is not None:
         kind = "FH"
     else:
         return None
-    return regret_bound(problem, horizon=horizon, kind=kind, seed=seed)
+    return regret_bound(problem, horizon=horizon, kind=kind, episodes=_FEW_EPISODES, seed=seed)
 
 
 def _mean(sample: FloatArray) -> tuple[float, float]:

@@ -14,8 +14,8 @@ from tsgrad.checks import BadInput, FloatArray, check_array, check_choice, check
 from tsgrad.evaluate import comparison_formats as formats
 from tsgrad.evaluate.bounds import BOUND_KINDS, BoundKind, RegretBound, cheap_bound, regret_bound
 from tsgrad.evaluate.statistics import QUANTILES, Gain, mean_and_error, paired_gains, worst_decile
-from tsgrad.policies import Policy
-from tsgrad.problems import Problem
+from tsgrad.policies import Policy, prepared
+from tsgrad.problems import Bandit
 from tsgrad.simulate import BLOCK, CHUNK, Engine, Episodes, Precision, simulate
 from tsgrad.streams import Purpose
 
@@ -142,7 +142,7 @@ def _write(path: str | Path, text: str) -> None:
 
 
 def compare(
-    problem: Problem,
+    problem: Bandit,
     policies: Mapping[str, Policy],
     *,
     horizon: int,
@@ -187,7 +187,7 @@ def compare(
         check_choice("bound", bound, ("auto", *BOUND_KINDS))
     if to_precision is not None:
         episodes = _checked_start(episodes, to_precision, most_episodes, policies)
-    prepared = {name: policy.prepare(problem, horizon) for name, policy in policies.items()}
+    ready = {name: prepared(policy, problem, horizon) for name, policy in policies.items()}
     where: dict[str, Any] = {
         "horizon": horizon,
         "seed": seed,
@@ -207,7 +207,7 @@ def compare(
     def play(first: int, number: int) -> dict[str, Episodes]:
         return {
             name: simulate(problem, policy, first_episode=first, episodes=number, **where)
-            for name, policy in prepared.items()
+            for name, policy in ready.items()
         }
 
     result = Comparison(play(0, episodes), horizon, seed, reference, confidence, {}, limit, to_precision)
@@ -217,10 +217,10 @@ def compare(
         if wanted <= known:
             break
         more = play(known, min(wanted, most_episodes) - known)
-        result = result._replace(episodes={name: _joined(result.episodes[name], more[name]) for name in prepared})
+        result = result._replace(episodes={name: _joined(result.episodes[name], more[name]) for name in ready})
     cost = {
         name: _microseconds(problem, policy, {**where, "episodes": min(episodes, _TIMED_EPISODES)})
-        for name, policy in prepared.items()
+        for name, policy in ready.items()
     }
     return result._replace(microseconds=cost)
 
@@ -256,7 +256,7 @@ def _joined(first: Episodes, second: Episodes) -> Episodes:
     )
 
 
-def _microseconds(problem: Problem, policy: Policy, where: dict[str, Any]) -> float:
+def _microseconds(problem: Bandit, policy: Policy, where: dict[str, Any]) -> float:
     """Wall-clock microseconds a decision, the fastest of up to three runs of what is compiled by now."""
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 0.2:

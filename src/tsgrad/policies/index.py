@@ -7,7 +7,7 @@ from jaxtyping import Array, Integer
 
 from tsgrad.checks import BadInput, Leaf, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.problems import GaussianBandit, Problem
+from tsgrad.problems import Bandit, GaussianBandit, Problem
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -20,7 +20,7 @@ class IndexPolicy(Memoryless, Policy):
     `table` is [K, T, T], or [1, T, T] where all arms have the same one. Greedy is the table of zeros.
 
         >>> import numpy as np
-        >>> from tsgrad.problems import GaussianBandit
+        >>> from tsgrad.problems import Bandit, GaussianBandit
         >>> greedy = IndexPolicy(table=np.zeros((1, 20, 20)))
         >>> greedy.prepare(GaussianBandit(arms=3), horizon=20) is greedy
         True
@@ -33,7 +33,7 @@ class IndexPolicy(Memoryless, Policy):
         if self.table.ndim != 3 or self.table.shape[1] != self.table.shape[2]:
             raise BadInput(f"table must be [arm or 1, pulls < T, T], got shape {self.table.shape}")
 
-    def prepare(self, problem: Problem, horizon: int) -> "IndexPolicy":
+    def prepare(self, problem: Bandit, horizon: int) -> "IndexPolicy":
         model = problem.model
         if not isinstance(model, GaussianBandit):
             raise BadInput(f"problem must be a GaussianBandit for this policy, got {type(model).__name__}")
