@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench sanitize
+.PHONY: demo test check bench browser sanitize
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -25,6 +25,11 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/scaling.py
+
+# What the tests of reports open pages in; without it they are skipped.
+browser:
+	{ command -v chromium && command -v chromedriver; } > /dev/null || \
+	    (apt-get update -q && apt-get install -y -q --no-install-recommends chromium chromium-driver fonts-liberation)
 
 # The native tests with kernels built for the address and undefined-behaviour sanitizers, in an environment beside.
 SANITIZED := .venv-sanitize

@@ -56,7 +56,9 @@ def test_train(trained):
     assert "a paired gain of" in result.stdout
     assert "evidence_weight" in result.stdout
     names = {path.name for path in (folder / "run").iterdir()}
-    assert names == {"config.toml", "history.jsonl", "checkpoint.npz", "policy.json", "last.json", "result.json"}
+    results = {"policy.json", "last.json", "result.json", "report.html", "timing.json"}
+    assert names == {"config.toml", "history.jsonl", "checkpoint.npz"} | results
+    assert f"Report: {folder / 'run' / 'report.html'}" in result.stdout
 
 
 def test_compare(trained):

@@ -9,6 +9,7 @@ import typer
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
+from tsgrad.cli.report import report
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
 from tsgrad.cli.variance import variance
 
@@ -39,6 +40,7 @@ def _(
 app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
+app.command()(report)
 app.command()(variance)
 app.command()(engines)
 
