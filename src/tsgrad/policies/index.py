@@ -93,6 +93,11 @@ def bernoulli_cells(horizon: int) -> tuple[FloatArray, FloatArray]:
     return successes.astype(np.float64), (pulls - successes).astype(np.float64)
 
 
+def reached_cells(step: int) -> slice:
+    """The cells of `bernoulli_cells` with at most `step` pulls, which come first."""
+    return slice((step + 1) * (step + 2) // 2)
+
+
 def check_size(entries: int, horizon: int) -> None:
     """Tables grow with the square (Gaussian arms) or the cube (Bernoulli arms) of the horizon."""
     if entries > MOST_ENTRIES:

@@ -1,0 +1,35 @@
+"""What a belief says about which arm is best: the quantities of information-directed sampling."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class BestArm(NamedTuple):
+    """A* is the best arm of a draw from the posterior. Axes: [K] each.
+
+    `shortfall` is what an arm is expected to earn less than A* does (Delta); `variance` how much knowing A* would
+    move the arm's mean: sum_i P(A* = i) (E[theta_j | A* = i] - E theta_j)^2 (v).
+    """
+
+    probability: Float[Array, "K"]
+    shortfall: Float[Array, "K"]
+    variance: Float[Array, "K"]
+
+
+def moved_variance(probability: Float[Array, "K"], moved: Float[Array, "K K"]) -> Float[Array, "K"]:
+    """v_j, from moved[i, j] = P(A* = i) (E[theta_j | A* = i] - E theta_j); arms that are never best count for nothing.
+
+    >>> print(moved_variance(jnp.array([0.5, 0.5]), jnp.array([[0.2, -0.1], [-0.2, 0.1]])))
+    [0.16 0.04]
+    """
+    smallest = jnp.finfo(probability.dtype).tiny
+    share = jnp.where(probability > smallest, 1 / jnp.maximum(probability, smallest), 0.0)
+    return jnp.sum(moved**2 * share[:, None], axis=0)
+
+
+def entropy(probability: Float[Array, "... K"]) -> Float[Array, "..."]:
+    """- sum p log p over the last axis, in nats."""
+    positive = probability > 0
+    return -jnp.sum(jnp.where(positive, probability * jnp.log(jnp.where(positive, probability, 1.0)), 0.0), axis=-1)
