@@ -29,7 +29,18 @@ def moved_variance(probability: Float[Array, "K"], moved: Float[Array, "K K"]) -
     return jnp.sum(moved**2 * share[:, None], axis=0)
 
 
-def entropy(probability: Float[Array, "... K"]) -> Float[Array, "..."]:
-    """- sum p log p over the last axis, in nats."""
-    positive = probability > 0
-    return -jnp.sum(jnp.where(positive, probability * jnp.log(jnp.where(positive, probability, 1.0)), 0.0), axis=-1)
+def information(probability: Float[Array, "K outcomes"], chance: Float[Array, "outcomes"]) -> Float[Array, ""]:
+    """The mutual information of A* and an outcome, in nats: sum_i sum_y c_y p_iy log(p_iy / p_i), p_i the mean of p_iy.
+
+    Columns are normalised, and terms are p log(p / q) - p + q, none of which is negative: quadrature errors don't
+    make information out of nothing.
+
+        >>> print(information(jnp.eye(2), jnp.array([0.5, 0.5])).round(4))  # log 2
+        0.6931
+    """
+    smallest = jnp.finfo(probability.dtype).tiny
+    p = probability / jnp.maximum(jnp.sum(probability, axis=0), smallest)
+    q = jnp.broadcast_to((p @ chance)[:, None], p.shape)
+    seen = (p > smallest) & (q > smallest)
+    ratio = jnp.where(seen, p, 1.0) / jnp.where(seen, q, 1.0)
+    return jnp.sum(jnp.where(seen, p * jnp.log(ratio), 0.0) - p + q, axis=0) @ chance
