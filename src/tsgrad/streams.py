@@ -48,6 +48,7 @@ class Stream(enum.IntEnum):
     POSTERIOR = 4  # worlds drawn from a posterior: the redrawn instance, and look-aheads
     REDRAWN_REWARD = 5  # rewards of an instance redrawn from the final posterior
     TIME = 6  # the step that a single-time estimator looks at
+    PREDICTIVE = 7  # rewards that a model expects, to hold against those that came
 
 
 def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tuple[Array, Array]:

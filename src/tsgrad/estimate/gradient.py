@@ -10,8 +10,8 @@ from tsgrad.checks import BadInput, FloatArray, check_count
 from tsgrad.estimate.block import gradient_block
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.moments import NOTHING, Moments
-from tsgrad.policies import SamplingPolicy, parameter_names
-from tsgrad.problems import Problem
+from tsgrad.policies import SamplingPolicy, parameter_names, prepared
+from tsgrad.problems import Bandit
 from tsgrad.simulate import CHUNK, Engine, Precision, check_blocks, choose_engine, over_blocks
 from tsgrad.streams import Address, Purpose
 
@@ -45,7 +45,7 @@ def _not_native(kernel: native.Kernel | None, policy: SamplingPolicy, estimators
 class _Request(NamedTuple):
     """A checked request for gradients."""
 
-    problem: Problem
+    problem: Bandit
     policy: Any
     estimators: tuple[Estimator, ...]
     where: dict[str, Any]  # horizon, episodes, seed, purpose, iteration, precision
@@ -55,7 +55,7 @@ class _Request(NamedTuple):
     @classmethod
     def checked(
         cls,
-        problem: Problem,
+        problem: Bandit,
         policy: SamplingPolicy,
         estimators: tuple[Estimator, ...],
         *,
@@ -72,10 +72,10 @@ class _Request(NamedTuple):
             estimator.check(problem)
         if len({estimator.world for estimator in estimators}) > 1:
             raise BadInput("estimators computed from one record must have the same world: ask for them apart")
-        prepared: Any = policy.prepare(problem, where["horizon"])
-        kernel = native.kernel_for(problem, prepared)
-        chosen = choose_engine(engine, _not_native(kernel, prepared, estimators))
-        return cls(problem, prepared, estimators, where, chunk, kernel if chosen == "native" else None)
+        ready = prepared(policy, problem, where["horizon"])
+        kernel = native.kernel_for(problem, ready)
+        chosen = choose_engine(engine, _not_native(kernel, ready, estimators))
+        return cls(problem, ready, estimators, where, chunk, kernel if chosen == "native" else None)
 
     def native_blocks(self, every_episode: bool) -> Iterator[dict[str, Any]]:
         assert self.kernel is not None
@@ -127,7 +127,7 @@ class _Request(NamedTuple):
 
 
 def gradient(
-    problem: Problem,
+    problem: Bandit,
     policy: SamplingPolicy,
     estimator: Estimator,
     *,
@@ -142,7 +142,7 @@ def gradient(
 ) -> Gradient:
     """The gradient of expected total reward, from `episodes` simulated episodes.
 
-    >>> from tsgrad.problems import GaussianBandit
+    >>> from tsgrad.problems import Bandit, GaussianBandit
     >>> from tsgrad.policies import ReshapedThompson
     >>> problem = GaussianBandit(arms=2)
     >>> policy = ReshapedThompson(problem, shared=True)
@@ -178,7 +178,7 @@ def gradient(
 
 
 def episode_gradients(
-    problem: Problem,
+    problem: Bandit,
     policy: SamplingPolicy,
     estimators: Mapping[str, Estimator],
     *,
@@ -212,6 +212,6 @@ def episode_gradients(
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
-def gradient_engine(problem: Problem, policy: SamplingPolicy, estimator: Estimator, engine: str) -> str:
+def gradient_engine(problem: Bandit, policy: SamplingPolicy, estimator: Estimator, engine: str) -> str:
     """The engine that a gradient would run on."""
     return choose_engine(engine, _not_native(native.kernel_for(problem, policy), policy, (estimator,)))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import FloatArray
-from tsgrad.problems import Law, Problem
+from tsgrad.problems import Bandit, Law, Problem
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -53,7 +53,7 @@ class Policy(eqx.Module):
     """Chooses arms. Rivals implement just this."""
 
     @abc.abstractmethod
-    def prepare(self, problem: Problem, horizon: int) -> "Policy":
+    def prepare(self, problem: Bandit, horizon: int) -> "Policy":
         """Once, on the host, before anything runs: checks that the policy fits the problem, computes tables."""
 
     @abc.abstractmethod
@@ -71,6 +71,13 @@ class Policy(eqx.Module):
     def save(self, path: str | Path) -> None:
         """Writes the policy as JSON; `tsgrad.load` reads it back."""
         write_json(path, "policy", {"policy": to_data(self)})
+
+
+def prepared(policy: Policy, problem: Bandit, horizon: int) -> Any:
+    """The policy made ready for a problem; here, before anything runs, both refuse what they can't do."""
+    for side in (problem.truth, problem.model):
+        side.prior(horizon)
+    return policy.prepare(problem, horizon)
 
 
 def load(path: str | Path) -> Policy:

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.problems import BernoulliBandit, GaussianBandit, Problem
+from tsgrad.problems import Bandit, BernoulliBandit, GaussianBandit, Problem
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import register
@@ -41,7 +41,7 @@ class IndexPolicy(Memoryless, Policy):
         self.table = _check_axes("table", table)
         self.spread = None if spread is None else _check_axes("spread", spread)
 
-    def prepare(self, problem: Problem, horizon: int) -> "IndexPolicy":
+    def prepare(self, problem: Bandit, horizon: int) -> "IndexPolicy":
         model = problem.model
         if not isinstance(model, GaussianBandit | BernoulliBandit):
             raise BadInput(

@@ -15,7 +15,7 @@ from tsgrad.policies.reshaped import (
     check_meta_parameters,
     start_values,
 )
-from tsgrad.problems import BernoulliBandit, BetaLaw, Problem
+from tsgrad.problems import Bandit, BernoulliBandit, BetaLaw
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.registry import register
 
@@ -45,7 +45,7 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
         self.log_evidence_weight = checked["log_evidence_weight"]
         self.decay = checked["decay"]
 
-    def prepare(self, problem: Problem, horizon: int) -> "ReshapedBernoulli":
+    def prepare(self, problem: Bandit, horizon: int) -> "ReshapedBernoulli":
         if not isinstance(problem.model, BernoulliBandit):
             raise BadInput(f"problem must be a BernoulliBandit for this policy, got {type(problem.model).__name__}")
         check_fits(self.log_alpha, problem.model.arms)

@@ -15,7 +15,7 @@ from tsgrad.policies.reshaped import (
     check_meta_parameters,
     start_values,
 )
-from tsgrad.problems import GaussianBandit, NormalLaw, Problem
+from tsgrad.problems import Bandit, GaussianBandit, NormalLaw
 from tsgrad.problems.gaussian import GaussianBelief, normal_posterior
 from tsgrad.registry import register
 
@@ -48,7 +48,7 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
         self.log_precision_ratio = checked["log_precision_ratio"]
         self.decay = checked["decay"]
 
-    def prepare(self, problem: Problem, horizon: int) -> "ReshapedGaussian":
+    def prepare(self, problem: Bandit, horizon: int) -> "ReshapedGaussian":
         if not isinstance(problem.model, GaussianBandit):
             raise BadInput(f"problem must be a GaussianBandit for this policy, got {type(problem.model).__name__}")
         check_fits(self.prior_mean, problem.model.arms)

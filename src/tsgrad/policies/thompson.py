@@ -4,7 +4,7 @@ from typing import Any
 
 from tsgrad.checks import FloatArray
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
-from tsgrad.problems import Law, Problem
+from tsgrad.problems import Bandit, Law, Problem
 from tsgrad.registry import register
 
 
@@ -16,7 +16,7 @@ class Thompson(Memoryless, SamplingPolicy):
     {}
     """
 
-    def prepare(self, problem: Problem, horizon: int) -> "Thompson":
+    def prepare(self, problem: Bandit, horizon: int) -> "Thompson":
         return self
 
     def law(self, model: Problem, belief: Any, memory: None, context: Any, clock: Clock) -> Law:

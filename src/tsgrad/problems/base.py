@@ -4,7 +4,7 @@ Every method speaks of one episode; batching happens outside, once. Classes are 
 """
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -16,7 +16,13 @@ from tsgrad.streams import Noise
 
 
 class Problem(eqx.Module):
-    """A Bayesian bandit: how episodes come about, and how beliefs about them are formed."""
+    """A Bayesian bandit: how episodes come about, and how beliefs about them are formed.
+
+    `exact_posterior` is false where the posterior is an approximation: then metrics and worlds that are drawn from it
+    carry its error.
+    """
+
+    exact_posterior: ClassVar[bool] = True
 
     # The truth
 
@@ -36,7 +42,7 @@ class Problem(eqx.Module):
 
     @abc.abstractmethod
     def prior(self, horizon: int) -> Any:
-        """The belief before anything was seen."""
+        """The belief before anything was seen; raises BadInput where an episode can't have that many steps."""
 
     @abc.abstractmethod
     def update(self, belief: Any, context: Any, arm: Any, reward: Float[Array, ""]) -> Any:

@@ -49,6 +49,12 @@ def _log_gamma_parts(
     return d, log_cube + jnp.where(small, boost, 0)
 
 
+def log_gamma(shape: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
+    """Log of a Gamma(shape) draw, one a slot."""
+    d, rest = _log_gamma_parts(shape, noise, jnp.arange(shape.shape[0]))
+    return jnp.log(d) + rest
+
+
 def log_gamma_ratio(alpha: Float[Array, "K"], beta: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
     """Log of Gamma(alpha) / Gamma(beta), which is the logit of a Beta(alpha, beta) draw.
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.problems import Problem
+from tsgrad.problems import Bandit, Problem
 from tsgrad.streams import Address, Noise, Stream
 
 
@@ -61,7 +61,7 @@ def _same(arm: Any, other: Any) -> Bool[Array, ""]:
     return jnp.all(jnp.asarray(arm) == jnp.asarray(other))
 
 
-def draw_instance(problem: Problem, address: Address, horizon: int) -> Instance:
+def draw_instance(problem: Bandit, address: Address, horizon: int) -> Instance:
     """The instance at an address: the same for every policy and every estimator."""
     truth = problem.truth
     context_noise = address.noise(Stream.CONTEXT)
@@ -78,14 +78,12 @@ def draw_instance(problem: Problem, address: Address, horizon: int) -> Instance:
     return Instance(truth, world, contexts, address.noise(Stream.REWARD), horizon)
 
 
-def redraw_instance(
-    problem: Problem, instance: Instance, belief: Any, observed: Observed, address: Address
-) -> Instance:
+def redraw_instance(model: Problem, contexts: Any, final_belief: Any, observed: Observed, address: Address) -> Instance:
     """The instance drawn anew given all that one run saw of it: the world from the final posterior, the rewards
     that were seen at their (t, arm), all others from fresh noise under the new world.
 
     Given what was seen it has the law of the instance itself, so that what is computed from it has, too.
     """
-    world = problem.model.posterior(belief).sample(address.noise(Stream.POSTERIOR))
+    world = model.posterior(final_belief).sample(address.noise(Stream.POSTERIOR))
     fresh = address.noise(Stream.REDRAWN_REWARD)
-    return Instance(problem.model, world, instance.contexts, fresh, instance.horizon, observed)
+    return Instance(model, world, contexts, fresh, observed.reward.shape[0], observed)

@@ -11,8 +11,8 @@ from jaxtyping import Array, UInt32
 
 from tsgrad import native
 from tsgrad.checks import FloatArray, check_count
-from tsgrad.policies import Policy
-from tsgrad.problems import FiniteArms, Problem
+from tsgrad.policies import Policy, prepared
+from tsgrad.problems import Bandit, FiniteArms
 from tsgrad.simulate.blocks import Precision, block_episodes, check_blocks, is_real, over_blocks
 from tsgrad.simulate.engines import Engine, choose_engine
 from tsgrad.simulate.instance import draw_instance
@@ -37,7 +37,7 @@ class Episodes(NamedTuple):
 
 @eqx.filter_jit
 def _simulate_block(
-    problem: Problem,
+    problem: Bandit,
     policy: Policy,
     address: Address,
     total: UInt32[Array, ""] | np.uint32,
@@ -68,7 +68,7 @@ def _simulate_block(
 
 
 def simulate(
-    problem: Problem,
+    problem: Bandit,
     policy: Policy,
     *,
     horizon: int,
@@ -83,14 +83,14 @@ def simulate(
 ) -> Episodes:
     """Plays `episodes` episodes of `horizon` steps. The same seed gives the same episodes to every policy.
 
-    >>> from tsgrad.problems import GaussianBandit
+    >>> from tsgrad.problems import Bandit, GaussianBandit
     >>> from tsgrad.policies import Thompson
     >>> result = simulate(GaussianBandit(arms=3), Thompson(), horizon=20, episodes=500, seed=0)
     >>> print(f"{result.regret.mean():.1f}, {result.pulls.sum():.0f} pulls")
     6.3, 20 pulls
     """
     horizon = check_count("horizon", horizon, least=1)
-    policy = policy.prepare(problem, horizon)
+    policy = prepared(policy, problem, horizon)
     address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
     check_blocks(episodes, precision, chunk)
     kernel = native.kernel_for(problem, policy)

@@ -13,7 +13,7 @@ import optax
 from tsgrad.checks import BadInput, FloatArray, TrainingStopped
 from tsgrad.estimate import BASELINES, METRICS, Estimator, gradient, gradient_engine
 from tsgrad.evaluate import compare
-from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
+from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
 from tsgrad.problems import Problem
 from tsgrad.registry import to_data
 from tsgrad.simulate import simulate
@@ -94,7 +94,7 @@ class _Training:
         self.names = parameter_names(policy)
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
-        policy.prepare(problem, settings.horizon)
+        prepared(policy, problem, settings.horizon)
         self.optimiser = build_optimiser(settings.learning_rate, settings.optimizer, settings.clip_norm)
         self.step = jax.jit(self._step)
         self._try_optimiser()

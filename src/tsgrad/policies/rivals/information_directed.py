@@ -10,7 +10,7 @@ from tsgrad.checks import check_choice
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.policies.rivals.best_arm_gaussian import gaussian_best_arm, gaussian_information
-from tsgrad.problems import GaussianBandit, Problem
+from tsgrad.problems import Bandit, GaussianBandit
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -27,7 +27,7 @@ class InformationDirected(Memoryless, Rival):
     def __init__(self, gain: str = "variance") -> None:
         self.gain = check_choice("gain", gain, ("variance", "mutual"))  # type: ignore[assignment]
 
-    def prepare(self, problem: Problem, horizon: int) -> Policy:
+    def prepare(self, problem: Bandit, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 

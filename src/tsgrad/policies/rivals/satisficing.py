@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.checks import BadInput, Leaf, check_array
 from tsgrad.policies.base import Clock, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import FiniteArms, Problem
+from tsgrad.problems import Bandit, FiniteArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -47,7 +47,7 @@ class SatisficingThompson(Rival):
         if self.tolerance.ndim or self.tolerance < 0:
             raise BadInput(f"tolerance must be one number >= 0, got {tolerance!r:.80}")
 
-    def prepare(self, problem: Problem, horizon: int) -> Policy:
+    def prepare(self, problem: Bandit, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 

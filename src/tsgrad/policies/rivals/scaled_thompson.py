@@ -9,7 +9,7 @@ from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
 from tsgrad.policies.base import Clock, Memoryless
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.rivals.base import Rival, check_applies, posterior_std, stacked_rows
-from tsgrad.problems import GaussianBandit, Problem
+from tsgrad.problems import Bandit, GaussianBandit, Problem
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -36,7 +36,7 @@ class ScaledThompson(Memoryless, Rival):
         if self.factor.ndim:
             raise BadInput(f"factor must be one number, got shape {self.factor.shape}")
 
-    def prepare(self, problem: Problem, horizon: int) -> IndexPolicy:
+    def prepare(self, problem: Bandit, horizon: int) -> IndexPolicy:
         def row(prior_std: float, noise_std: float, horizon: int) -> FloatArray:
             return self.factor * posterior_std(prior_std, noise_std, np.arange(horizon))[None]
 

@@ -1,0 +1,176 @@
+"""Recurrent sampling policies: a network reads the history and gives the parameters of the law (paper, Example 3)."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tsgrad.checks import BadInput, FloatArray, Leaf, check_array, check_choice, check_count
+from tsgrad.policies.base import Clock, SamplingPolicy
+from tsgrad.policies.shifted import shift_width, shifted
+from tsgrad.problems import Bandit, FiniteArms, Law, Problem
+from tsgrad.registry import register
+from tsgrad.streams import Address, Purpose, Stream
+
+FORMS = ("residual", "free")
+_WEIGHTS = ("weight_input", "weight_hidden", "bias", "bias_candidate", "head_weight", "head_bias")
+
+
+@register("recurrent")
+class RecurrentPolicy(SamplingPolicy):
+    """A gated recurrent unit reads (arm, reward) of each step; its state and the clock move the law's parameters.
+
+    In the form "residual" they move those of the posterior, in the form "free" those of the prior, so that all that
+    was learned comes through the network. Made by `RecurrentThompson`. Axes: H units, I inputs, M the numbers that
+    move a law: `weight_input` [3H, I], `weight_hidden` [3H, H], `bias` [3H], `bias_candidate` [H],
+    `head_weight` [M, H + 1], `head_bias` [M]; rewards are read as (reward - location) / scale of their arm.
+    """
+
+    weight_input: Leaf
+    weight_hidden: Leaf
+    bias: Leaf
+    bias_candidate: Leaf
+    head_weight: Leaf
+    head_bias: Leaf
+    reward_location: Leaf
+    reward_scale: Leaf
+    form: str = eqx.field(static=True)
+
+    def __init__(self, *, form: str, reward_location: Any, reward_scale: Any, **weights: Any) -> None:
+        self.form = check_choice("form", form, FORMS)
+        self.reward_location = check_array("reward_location", reward_location)
+        self.reward_scale = check_array("reward_scale", reward_scale, above=0)
+        for name in _WEIGHTS:
+            if name not in weights:
+                raise BadInput(f"{name} is missing: a recurrent policy needs it")
+            setattr(self, name, check_array(name, weights.pop(name)))
+        if weights:
+            raise BadInput(f"{next(iter(weights))} is not a weight of a recurrent policy")
+        units = self.weight_hidden.shape[-1]
+        expected = {
+            "weight_input": (3 * units, self.weight_input.shape[-1]),
+            "weight_hidden": (3 * units, units),
+            "bias": (3 * units,),
+            "bias_candidate": (units,),
+            "head_weight": (self.head_bias.shape[0], units + 1),
+        }
+        for name, shape in expected.items():
+            if getattr(self, name).shape != shape:
+                raise BadInput(f"{name} must have shape {shape}, got {getattr(self, name).shape}")
+
+    def prepare(self, problem: Bandit, horizon: int) -> "RecurrentPolicy":
+        model = problem.model
+        inputs, outputs = 2 * _code_width(model), shift_width(model.posterior(model.prior(horizon)))
+        if (inputs, outputs) != (self.weight_input.shape[1], self.head_bias.shape[0]):
+            raise BadInput(
+                f"policy has {self.weight_input.shape[1]} inputs and {self.head_bias.shape[0]} outputs,"
+                f" this problem needs {inputs} and {outputs}: make it with RecurrentThompson(problem)"
+            )
+        return self
+
+    def init(self, model: Problem) -> Float[Array, "H"]:
+        return jnp.zeros(self.weight_hidden.shape[1])
+
+    def law(self, model: Any, belief: Any, memory: Float[Array, "H"], context: Any, clock: Clock) -> Law:
+        known = belief if self.form == "residual" else model.prior(clock.horizon)
+        read = jnp.append(memory, clock.fraction_left)
+        law: Law = shifted(model.posterior(known), self.head_weight @ read + self.head_bias)
+        return law
+
+    def remember(self, memory: Float[Array, "H"], context: Any, arm: Any, reward: Float[Array, ""]) -> Any:
+        which = arm if self.reward_scale.ndim else ()
+        location, scale = (jnp.asarray(leaf)[which] for leaf in (self.reward_location, self.reward_scale))
+        code = _code(context, arm, self.weight_input.shape[1] // 2)
+        read = jnp.concatenate([code, code * (reward - location) / scale])
+        return self._cell()(read.astype(memory.dtype), memory)
+
+    def trainable(self) -> Any:
+        everything = jax.tree.map(lambda _: True, self)
+        return eqx.tree_at(lambda p: (p.reward_location, p.reward_scale), everything, (False, False))
+
+    def meta_parameters(self) -> dict[str, FloatArray]:
+        return {name: np.asarray(getattr(self, name)) for name in _WEIGHTS}
+
+    def _cell(self) -> eqx.nn.GRUCell:
+        units, inputs = self.weight_hidden.shape[1], self.weight_input.shape[1]
+        skeleton = eqx.filter_eval_shape(eqx.nn.GRUCell, inputs, units, key=jax.random.key(0))
+        cell: eqx.nn.GRUCell = eqx.tree_at(
+            lambda cell: (cell.weight_ih, cell.weight_hh, cell.bias, cell.bias_n),
+            skeleton,
+            (self.weight_input, self.weight_hidden, self.bias, self.bias_candidate),
+        )
+        return cell
+
+
+def RecurrentThompson(  # noqa: N802
+    problem: Bandit, *, form: str = "residual", hidden: int = 32, seed: int = 0
+) -> RecurrentPolicy:
+    """A recurrent sampling policy for a problem: `form` "residual" (on the posterior) or "free" (history only).
+
+    The last layer starts at zero: the residual form starts exactly as plain Thompson sampling, the free form as
+    draws from the prior. `hidden` is the number of units, `seed` that of the other weights.
+
+        >>> from tsgrad.problems import GaussianBandit
+        >>> policy = RecurrentThompson(GaussianBandit(arms=3), hidden=8)
+        >>> {name: value.shape for name, value in policy.meta_parameters().items()}["head_weight"]
+        (6, 9)
+    """
+    model = problem.model
+    units, inputs = check_count("hidden", hidden, least=1), 2 * _code_width(model)
+    outputs = shift_width(model.posterior(model.prior(1)))
+    key = jax.random.key(check_count("seed", seed, least=0, most=2**32 - 1))
+    cell = eqx.nn.GRUCell(inputs, units, key=key)
+    location, scale = _reward_scale(model)
+    return RecurrentPolicy(
+        form=form,
+        weight_input=cell.weight_ih,
+        weight_hidden=cell.weight_hh,
+        bias=cell.bias,
+        bias_candidate=cell.bias_n,
+        head_weight=np.zeros((outputs, units + 1)),
+        head_bias=np.zeros(outputs),
+        reward_location=location,
+        reward_scale=scale,
+    )
+
+
+def _code_width(model: Problem) -> int:
+    """How many numbers say which arm was played."""
+    noise = Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.CONTEXT)
+    context = jax.eval_shape(lambda: model.draw_context(None, noise.step(1), jnp.int32(1)))
+    if context is not None:
+        return int(context.shape[1])
+    if isinstance(model, FiniteArms):
+        return model.arms
+    world = model.draw_world(noise)
+    return int(jax.eval_shape(lambda: model.best_arm(world, None)).shape[0])
+
+
+def _code(context: Any, arm: Any, width: int) -> Float[Array, "C"]:
+    """Which arm was played: its features where there are contexts, a vector as it is, else one of K."""
+    if context is not None:
+        return jnp.asarray(context[arm])
+    if jnp.ndim(arm):
+        return jnp.asarray(arm)
+    return jax.nn.one_hot(arm, width, dtype=jnp.result_type(float))
+
+
+def _reward_scale(model: Problem) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of rewards before anything is known: of each arm, or of the best vector."""
+    home = Address.of(seed=0, purpose=Purpose.TRAINING)
+    arms = jnp.arange(model.arms) if isinstance(model, FiniteArms) else None
+
+    def rewards(episode: Array) -> Array:
+        address = home.with_episode(episode)
+        world = model.draw_world(address.noise(Stream.WORLD))
+        context = model.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
+        noise = address.noise(Stream.REWARD).step(1)
+        if arms is None:
+            return model.reward(world, context, model.best_arm(world, context), noise)
+        return jax.vmap(lambda arm: model.reward(world, context, arm, noise))(arms)
+
+    drawn = np.asarray(jax.jit(jax.vmap(rewards))(jnp.arange(4096, dtype=jnp.uint32)), np.float64)
+    return drawn.mean(axis=0), drawn.std(axis=0)

@@ -1,0 +1,165 @@
+"""Linear rewards with normal noise: correlated arms, contexts, and the unit ball of actions."""
+
+import abc
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.problems.contexts import as_features
+from tsgrad.problems.featured import FeaturedArms
+from tsgrad.problems.multivariate import FramedDraw
+from tsgrad.problems.normal_prior import NormalPrior, Whitened, check_normal_prior
+from tsgrad.registry import register
+from tsgrad.streams import Noise
+
+
+class LinearRewards(NormalPrior):
+    """Reward x'theta + noise, x the feature vector of the arm; the belief is the posterior itself, `Whitened`."""
+
+    @abc.abstractmethod
+    def feature(self, context: Any, arm: Any) -> Float[Array, "d"]:
+        """The feature vector of an arm."""
+
+    @abc.abstractmethod
+    def arm_noise(self, arm: Any) -> Float[Array, ""]:
+        """The standard deviation of an arm's noise."""
+
+    def whitened(self, belief: Whitened) -> Whitened:
+        return belief
+
+    def update(self, belief: Whitened, context: Any, arm: Any, reward: Float[Array, ""]) -> Whitened:
+        """Carlson's square-root update: the covariance is root root', hence never loses its definiteness.
+
+        With f = root' x (x whitened), the root is multiplied by the upper triangular B with
+        B B' = I - f f' / (f'f + sigma^2), whose entries are quotients of sums of squares: nothing cancels, and
+        roundings fade instead of adding up. The moment, in the coordinates of the new root, is B' (y + f r / sigma^2).
+        """
+        feature, noise = self.feature(context, arm), self.arm_noise(arm)
+        seen = belief.root.T @ (self.prior_root.T @ feature)
+        after = noise**2 + jnp.cumsum(seen**2)
+        before = jnp.concatenate([noise[None] ** 2, after[:-1]])
+        scale = 1 / jnp.sqrt(before * after)
+        centred = reward - feature @ self.prior_mean
+        return Whitened(
+            (before * belief.root - seen * _before(belief.root * seen)) * scale,
+            (before * belief.moment + seen * (centred - _before(belief.moment * seen))) * scale,
+        )
+
+    def _nothing_seen(self) -> Whitened:
+        dimension = self.prior_mean.shape[0]
+        return Whitened(jnp.eye(dimension), jnp.zeros(dimension))
+
+
+@register("linear")
+class LinearBandit(LinearRewards, FeaturedArms):
+    """K arms with rewards N(x_a' theta, noise_std_a^2) and theta ~ N(prior_mean, prior_covariance).
+
+    `features` is an array [K, d] (arms are correlated: one pull teaches about all that share a direction), or what
+    is seen anew at each step: an array [T, K, d], a function (noise, t) -> [K, d], or a `Contexts` process such as
+    `GaussianContexts`. `prior_mean` is one number or [d]; `prior_covariance` one number, a diagonal [d] or [d, d];
+    `noise_std` one number, or one an arm.
+
+        >>> problem = LinearBandit(features=[[1.0, 0.0], [1.0, 1.0]], noise_std=0.5)
+        >>> belief = problem.update(problem.prior(10), None, jnp.asarray(0), jnp.asarray(1.0))
+        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, None)))  # arm 1 learns from arm 0
+        0.80 0.80
+    """
+
+    noise_std: Leaf
+
+    def __init__(
+        self, *, features: Any, prior_mean: Any = 0.0, prior_covariance: Any = 1.0, noise_std: Any = 1.0
+    ) -> None:
+        self.features = as_features(features)
+        arms, dimension = self.features.shape
+        self.prior_mean, self.prior_covariance = check_normal_prior(dimension, prior_mean, prior_covariance)
+        self.noise_std = check_noise(noise_std, arms)
+
+    def feature(self, context: Any, arm: Integer[Array, ""]) -> Float[Array, "d"]:
+        return self.arm_features(context)[arm]
+
+    def arm_noise(self, arm: Integer[Array, ""]) -> Float[Array, ""]:
+        return jnp.asarray(self.noise_std, jnp.result_type(float))[arm]
+
+    def prior(self, horizon: int) -> Whitened:
+        self.check_horizon(horizon)
+        return self._nothing_seen()
+
+    def means(self, world: FramedDraw, context: Any) -> Float[Array, "K"]:
+        return self.arm_features(context) @ world.value
+
+    def reward(self, world: FramedDraw, context: Any, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+        return self.mean(world, context, arm) + self.arm_noise(arm) * noise.normal(arm)
+
+    def posterior_means(self, belief: Whitened, context: Any) -> Float[Array, "K"]:
+        return self.arm_features(context) @ self.posterior(belief).mean
+
+
+@register("ball")
+class BallBandit(LinearRewards):
+    """Every vector of the unit ball is an arm: rewards N(a' theta, noise_std^2), theta ~ N(prior_mean, covariance).
+
+    The best arm is theta / |theta|, on the sphere: for the sphere alone this is the same problem. `dimension` gives
+    d where both parameters of the prior are single numbers.
+
+        >>> problem = BallBandit(dimension=2)
+        >>> print(problem.best_arm(FramedDraw.at(jnp.array([3.0, 4.0])), None))
+        [0.6 0.8]
+    """
+
+    noise_std: Leaf
+
+    def __init__(
+        self,
+        *,
+        dimension: int | None = None,
+        prior_mean: Any = 0.0,
+        prior_covariance: Any = 1.0,
+        noise_std: Any = 1.0,
+    ) -> None:
+        self.prior_mean, self.prior_covariance = check_normal_prior(dimension, prior_mean, prior_covariance)
+        self.noise_std = check_array("noise_std", noise_std, above=0)
+        if self.noise_std.shape:
+            raise BadInput(f"noise_std must be one number, the same for every arm, got shape {self.noise_std.shape}")
+
+    def feature(self, context: None, arm: Float[Array, "d"]) -> Float[Array, "d"]:
+        return arm
+
+    def arm_noise(self, arm: Float[Array, "d"]) -> Float[Array, ""]:
+        return jnp.asarray(self.noise_std, arm.dtype)
+
+    def draw_context(self, previous: Any, noise: Noise, t: Integer[Array, ""]) -> None:
+        return None
+
+    def prior(self, horizon: int) -> Whitened:
+        return self._nothing_seen()
+
+    def mean(self, world: FramedDraw, context: None, arm: Float[Array, "d"]) -> Float[Array, ""]:
+        return world.value @ arm
+
+    def best_arm(self, world: FramedDraw, context: None) -> Float[Array, "d"]:
+        length = jnp.linalg.norm(world.value)
+        return world.value / jnp.where(length > 0, length, 1)
+
+    def posterior_mean(self, belief: Whitened, context: None, arm: Float[Array, "d"]) -> Float[Array, ""]:
+        return self.posterior(belief).mean @ arm
+
+    def reward(self, world: FramedDraw, context: None, arm: Float[Array, "d"], noise: Noise) -> Float[Array, ""]:
+        return self.mean(world, context, arm) + self.arm_noise(arm) * noise.normal(0)
+
+
+def check_noise(noise_std: Any, arms: int) -> FloatArray:
+    """Standard deviations [K], from one number or one an arm."""
+    checked = check_array("noise_std", noise_std, above=0)
+    if checked.shape not in {(), (arms,)}:
+        raise BadInput(f"noise_std must be one number or {arms}, one an arm, got shape {checked.shape}")
+    return np.broadcast_to(checked, (arms,)).copy()
+
+
+def _before(terms: Float[Array, "*rest d"]) -> Float[Array, "*rest d"]:
+    """Sums of all terms before each one, along the last axis."""
+    sums = jnp.cumsum(terms, axis=-1)
+    return jnp.concatenate([jnp.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)

@@ -1,0 +1,131 @@
+"""Binary rewards that depend on features: no closed-form posterior, the belief is the history."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import cho_solve, solve_triangular
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.problems.contexts import as_features
+from tsgrad.problems.featured import FeaturedArms
+from tsgrad.problems.multivariate import FramedDraw
+from tsgrad.problems.normal_prior import Whitened, check_normal_prior
+from tsgrad.registry import register
+from tsgrad.streams import Noise
+
+_MOST_STEPS = 30
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(16)  # for expectations over a standard normal
+
+
+class LogisticBelief(NamedTuple):
+    """The history, and the mode of the posterior it implies. Axes: [T], `features` [T, d], `mode` [d].
+
+    Features and mode are whitened: a step's log-odds are offsets + features u. Steps not yet taken are zero.
+    """
+
+    features: Float[Array, "T d"]
+    offsets: Float[Array, "T"]
+    outcomes: Float[Array, "T"]
+    seen: Integer[Array, ""]
+    mode: Float[Array, "d"]
+
+
+@register("logistic")
+class LogisticBandit(FeaturedArms):
+    """K arms with rewards 0 or 1: P(reward = 1) = 1 / (1 + exp(-x_a' theta)), theta ~ N(prior_mean, covariance).
+
+    `features`, `prior_mean` and `prior_covariance` are as in `LinearBandit`. The posterior is Laplace's
+    approximation: normal about its mode, with the curvature there. An episode keeps its T features, so that memory
+    grows with T^2 where beliefs of all steps are kept.
+
+        >>> problem = LogisticBandit(features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> belief = problem.update(problem.prior(10), None, jnp.asarray(0), jnp.asarray(1.0))
+        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, None)))
+        0.58 0.50
+    """
+
+    exact_posterior: ClassVar[bool] = False
+
+    def __init__(self, *, features: Any, prior_mean: Any = 0.0, prior_covariance: Any = 1.0) -> None:
+        self.features = as_features(features)
+        self.prior_mean, self.prior_covariance = check_normal_prior(
+            self.features.shape[1], prior_mean, prior_covariance
+        )
+
+    def means(self, world: FramedDraw, context: Any) -> Float[Array, "K"]:
+        return jax.nn.sigmoid(self.arm_features(context) @ world.value)
+
+    def reward(self, world: FramedDraw, context: Any, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+        mean = self.mean(world, context, arm)
+        return (noise.uniform(arm) < mean).astype(mean.dtype)
+
+    def prior(self, horizon: int) -> LogisticBelief:
+        self.check_horizon(horizon)
+        dimension = self.prior_mean.shape[0]
+        return LogisticBelief(
+            jnp.zeros((horizon, dimension)),
+            jnp.zeros(horizon),
+            jnp.zeros(horizon),
+            jnp.int32(0),
+            jnp.zeros(dimension),
+        )
+
+    def update(
+        self, belief: LogisticBelief, context: Any, arm: Integer[Array, ""], reward: Float[Array, ""]
+    ) -> LogisticBelief:
+        feature = self.arm_features(context)[arm]
+        longer = LogisticBelief(
+            belief.features.at[belief.seen].set(self.prior_root.T @ feature),
+            belief.offsets.at[belief.seen].set(feature @ self.prior_mean),
+            belief.outcomes.at[belief.seen].set(reward),
+            belief.seen + 1,
+            belief.mode,
+        )
+        return longer._replace(mode=_mode(longer))
+
+    def whitened(self, belief: LogisticBelief) -> Whitened:
+        factor = jnp.linalg.cholesky(_curvature(belief, belief.mode))
+        root = solve_triangular(factor, jnp.eye(factor.shape[0]), lower=True).T
+        return Whitened(root, factor.T @ belief.mode)
+
+    def posterior_means(self, belief: LogisticBelief, context: Any) -> Float[Array, "K"]:
+        law, features = self.posterior(belief), self.arm_features(context)
+        spread = jnp.linalg.norm(features @ law.frame, axis=1)
+        log_odds = (features @ law.mean)[:, None] + spread[:, None] * jnp.asarray(_NODES, spread.dtype)
+        return jax.nn.sigmoid(log_odds) @ jnp.asarray(_WEIGHTS / _WEIGHTS.sum(), spread.dtype)
+
+
+def _curvature(belief: LogisticBelief, at: Float[Array, "d"]) -> Float[Array, "d d"]:
+    """The second derivative of minus the log-posterior."""
+    chance = jax.nn.sigmoid(belief.offsets + belief.features @ at)
+    weighted = belief.features * (chance * (1 - chance))[:, None]
+    return jnp.eye(at.shape[0]) + belief.features.T @ weighted
+
+
+def _mode(belief: LogisticBelief) -> Float[Array, "d"]:
+    """The mode of the posterior, by Newton's method from where it was before the last reward.
+
+    Steps are damped by log(1 + r) / r, r = max |feature| |step|, with which logistic losses always go down (they
+    are self-concordant in the sense of Bach, 2010); near the mode that is Newton's own step.
+    """
+    longest = jnp.sqrt(jnp.max(jnp.sum(belief.features**2, axis=1)))
+    precise_enough = 1e-9 if belief.mode.dtype == jnp.float32 else 1e-22  # squared, in posterior standard deviations
+
+    def unfinished(state: tuple[Any, Any, Any]) -> Any:
+        step, _, decrement = state
+        return (step < _MOST_STEPS) & (decrement > precise_enough)
+
+    def improve(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        step, at, _ = state
+        chance = jax.nn.sigmoid(belief.offsets + belief.features @ at)
+        seen = jnp.arange(belief.outcomes.shape[0]) < belief.seen
+        slope = at - belief.features.T @ jnp.where(seen, belief.outcomes - chance, 0)
+        towards = cho_solve((jnp.linalg.cholesky(_curvature(belief, at)), True), slope)
+        reach = longest * jnp.linalg.norm(towards)
+        damping = jnp.where(reach > 0, jnp.log1p(reach) / jnp.where(reach > 0, reach, 1), 1)
+        return step + 1, at - damping * towards, slope @ towards
+
+    start = (jnp.int32(0), belief.mode, jnp.asarray(jnp.inf, belief.mode.dtype))
+    return jax.lax.while_loop(unfinished, improve, start)[1]

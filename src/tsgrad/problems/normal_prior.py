@@ -1,0 +1,78 @@
+"""Worlds that are vectors with a normal prior, and what is known of them: shared by linear and logistic bandits.
+
+Everything is said in whitened coordinates u of the world, theta = prior_mean + prior_root u, where the prior is
+N(0, I). A posterior is (root L, moment y): u ~ N(L y, L L') with L upper triangular.
+"""
+
+import abc
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tsgrad.checks import BadInput, FloatArray, Leaf, check_array, check_count
+from tsgrad.problems.base import Problem
+from tsgrad.problems.multivariate import FramedDraw, FramedNormalLaw
+from tsgrad.streams import Noise
+
+
+class Whitened(NamedTuple):
+    """u ~ N(root moment, root root'). Axes: `root` [d, d], upper triangular; `moment` [d]."""
+
+    root: Float[Array, "d d"]
+    moment: Float[Array, "d"]
+
+
+class NormalPrior(Problem):
+    """A problem whose world is a vector with prior N(prior_mean, prior_covariance) and a (nearly) normal posterior."""
+
+    prior_mean: Leaf  # [d]
+    prior_covariance: Leaf  # [d, d]
+
+    @abc.abstractmethod
+    def whitened(self, belief: Any) -> Whitened:
+        """The posterior in whitened coordinates."""
+
+    @property
+    def prior_root(self) -> Float[Array, "d d"]:
+        """The upper triangular square root of the prior covariance: root root' is the covariance."""
+        covariance = jnp.asarray(self.prior_covariance, jnp.result_type(float))
+        return jnp.flip(jnp.linalg.cholesky(jnp.flip(covariance)))
+
+    def posterior(self, belief: Any) -> FramedNormalLaw:
+        root, moment = self.whitened(belief)
+        return FramedNormalLaw(
+            jnp.asarray(self.prior_mean, root.dtype), self.prior_root @ root, moment, jnp.eye(root.shape[0])
+        )
+
+    def draw_world(self, noise: Noise) -> FramedDraw:
+        return self.posterior(self.prior(0)).sample(noise)
+
+
+def check_normal_prior(dimension: int | None, prior_mean: Any, prior_covariance: Any) -> tuple[FloatArray, FloatArray]:
+    """Mean [d] and covariance [d, d]; single numbers hold for all dimensions, a vector is the covariance's diagonal.
+
+    >>> check_normal_prior(2, 0.0, [[1.0, 2.0], [2.0, 1.0]])
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: prior_covariance must be positive definite, its smallest eigenvalue is -1
+    """
+    mean, covariance = check_array("prior_mean", prior_mean), check_array("prior_covariance", prior_covariance)
+    if dimension is None:
+        sizes = mean.shape[:1] or covariance.shape[:1]
+        if not sizes:
+            raise BadInput("dimension must be given where prior_mean and prior_covariance are single numbers")
+        (dimension,) = sizes
+    dimension = check_count("dimension", dimension, least=1)
+    if mean.shape not in {(), (dimension,)}:
+        raise BadInput(f"prior_mean must be one number or {dimension}, one a dimension, got shape {mean.shape}")
+    if covariance.ndim < 2 and covariance.shape in {(), (dimension,)}:
+        covariance = np.diag(np.broadcast_to(covariance, (dimension,)))
+    if covariance.shape != (dimension, dimension):
+        raise BadInput(f"prior_covariance must have shape ({dimension}, {dimension}), got {covariance.shape}")
+    if not np.allclose(covariance, covariance.T):
+        raise BadInput("prior_covariance must be symmetric: it differs from its transpose")
+    smallest = np.linalg.eigvalsh(covariance)[0]
+    if smallest <= 0:
+        raise BadInput(f"prior_covariance must be positive definite, its smallest eigenvalue is {smallest:.3g}")
+    return np.broadcast_to(mean, (dimension,)).copy(), covariance

@@ -1,0 +1,68 @@
+"""Arms that pay counts, with gamma priors."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.checks import Leaf, check_arms, check_array
+from tsgrad.problems.base import IndependentArms
+from tsgrad.problems.gamma_law import GammaDraw, GammaLaw
+from tsgrad.registry import register
+from tsgrad.streams import Noise
+
+
+class PoissonBelief(NamedTuple):
+    """How often each arm was pulled, and what its counts add up to. Axes: [K] each."""
+
+    pulls: Float[Array, "K"]
+    total: Float[Array, "K"]
+
+
+@register("poisson")
+class PoissonBandit(IndependentArms):
+    """Arms with counts for rewards: theta_a ~ Gamma(shape, rate), reward | theta ~ Poisson(theta_a).
+
+    Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
+
+        >>> problem = PoissonBandit(shape=[2.0, 3.0], rate=1.0)
+        >>> print(problem.posterior_means(problem.prior(10), None))
+        [2. 3.]
+    """
+
+    shape: Leaf
+    rate: Leaf
+
+    def __init__(self, *, shape: Any = 1.0, rate: Any = 1.0, arms: int | None = None) -> None:
+        self.shape, self.rate = check_arms(
+            arms, shape=check_array("shape", shape, above=0), rate=check_array("rate", rate, above=0)
+        )
+
+    @property
+    def arms(self) -> int:
+        return int(self.shape.shape[0])
+
+    def draw_world(self, noise: Noise) -> GammaDraw:
+        return self.posterior(self.prior(0)).sample(noise)
+
+    def means(self, world: GammaDraw, context: None) -> Float[Array, "K"]:
+        return world.value
+
+    def reward(self, world: GammaDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+        # JAX's own sampler, under a key of this step and arm alone.
+        key = jax.random.wrap_key_data(jnp.stack(noise.at(noise.t, arm).key), impl="threefry2x32")
+        return jax.random.poisson(key, self.mean(world, context, arm)).astype(world.log_value.dtype)
+
+    def prior(self, horizon: int) -> PoissonBelief:
+        return PoissonBelief(jnp.zeros(self.arms), jnp.zeros(self.arms))
+
+    def evidence(self, rewards: Float[Array, "K"]) -> PoissonBelief:
+        return PoissonBelief(jnp.ones_like(rewards), rewards)
+
+    def posterior(self, belief: PoissonBelief) -> GammaLaw:
+        return GammaLaw(self.shape + belief.total, self.rate + belief.pulls)
+
+    def posterior_means(self, belief: PoissonBelief, context: None) -> Float[Array, "K"]:
+        law = self.posterior(belief)
+        return law.shape / law.rate
