@@ -21,6 +21,7 @@ from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
 from tsgrad.report.meaning import arm_labels, problem_title, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
+from tsgrad.report.rivals import applicable_rivals
 from tsgrad.report.sections import comparison_section, gain_section, limit_section
 from tsgrad.report.words import duration, fixed, short
 from tsgrad.streams import Purpose
@@ -78,11 +79,6 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
         configuration=(folder / "config.toml").read_text(encoding="utf-8"),
         version=version("tsgrad"),
     )
-
-
-def applicable_rivals(problem: Problem, horizon: int) -> dict[str, Policy]:
-    """Every rival that is defined for a problem."""
-    return {}
 
 
 def _remark(policies: dict[str, Policy]) -> str:
