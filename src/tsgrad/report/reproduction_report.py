@@ -113,7 +113,7 @@ def paper_sentences(results: Results) -> list[str]:
 
 def paper_table(results: Results) -> Table:
     """The paper's table, with what it prints beside what was found."""
-    rows = []
+    rows, shown = [], shown_row(results)
     for row in results.rows:
         printed = ["", "", "", ""]
         if row.printed is not None and row.z is not None:
@@ -131,7 +131,7 @@ def paper_table(results: Results) -> Table:
             fixed(row.standard_error, 2),
             *printed,
         ]
-        rows.append(TableRow(cells, strong=row.regret == results.best.regret))
+        rows.append(TableRow(cells, strong=row.regret == results.best.regret, ours=row == shown))
     return Table(
         caption=f"Regret in the {results.title}, and in the paper",
         columns=["algorithm", "estimator", "policy", "regret", "s.e.", "paper", "s.e.", "z", "verdict"],

@@ -12,7 +12,7 @@ from tsgrad.checks import BadInput
 from tsgrad.estimate import gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.experiments import read_seconds
-from tsgrad.policies import Policy, SamplingPolicy, Thompson, load
+from tsgrad.policies import SamplingPolicy, Thompson, load
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
@@ -23,7 +23,7 @@ from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
 from tsgrad.report.rivals import applicable_rivals
 from tsgrad.report.sections import comparison_section, gain_section, limit_section
-from tsgrad.report.words import duration, fixed, short
+from tsgrad.report.words import INTERVAL_Z, decimals, duration, fixed, interval, short
 from tsgrad.streams import Purpose
 from tsgrad.train import Configuration, HistoryRow, read_configuration
 
@@ -54,7 +54,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     data = to_data(problem)
     arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
     labels = arm_labels(data, arms or 0)
-    sections = [comparison_section(outcomes, episodes=episodes, seed=seed, remark=_remark(policies))]
+    sections = [comparison_section(outcomes, episodes=episodes, seed=seed, remark=_remark(comparison))]
     if outcomes.limit is not None:
         sections.append(limit_section(outcomes, outcomes.limit))
     sections += [
@@ -81,11 +81,19 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     )
 
 
-def _remark(policies: dict[str, Policy]) -> str:
-    """What is not on the page, and how to have it."""
-    if len(policies) > 4:
-        return ""
-    return "`tsgrad report` adds the rivals that apply to this problem."
+def _remark(comparison: Comparison) -> str:
+    """How the trained policy stands to the best of its rivals; or how to have them on the page."""
+    rivals = [name for name in comparison.names if name not in (PLAIN, START, TRAINED, LAST)]
+    if not rivals:
+        return "`tsgrad report` adds the rivals that apply to this problem."
+    best = min(rivals, key=lambda name: comparison.regret[name])
+    excess, error = comparison.difference(TRAINED, best)
+    if abs(excess) <= INTERVAL_Z * error:
+        return f"The best of the rivals, {best}, is as good as the trained policy within chance."
+    return (
+        f"The best of the rivals, {best}, loses {fixed(abs(excess), decimals(error))} "
+        f"{'less' if excess > 0 else 'more'} than the trained policy (95% interval {interval(abs(excess), error)})."
+    )
 
 
 def _evaluate(

@@ -38,7 +38,7 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
                 percentage(outcome.gain, outcomes.before.regret),
             ]
         cells = [name, fixed(outcome.regret, digits), fixed(outcome.standard_error, digits), *gain]
-        rows.append(TableRow(cells, strong=name == best))
+        rows.append(TableRow(cells, strong=name == best, ours=name == outcomes.trained))
     table = Table(
         caption=f"Regret on {episodes:,} common episodes (evaluation seed {seed})",
         columns=["policy", "regret", "s.e.", "gain", "s.e.", "share"],
