@@ -10,6 +10,7 @@ from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
 from tsgrad.cli.report import report
+from tsgrad.cli.reproduce import reproduce
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
 from tsgrad.cli.variance import variance
 
@@ -40,6 +41,7 @@ def _(
 app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
+app.command()(reproduce)
 app.command()(report)
 app.command()(variance)
 app.command()(engines)

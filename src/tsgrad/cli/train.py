@@ -25,9 +25,9 @@ A configuration file:
 
     [training]
     horizon = 50
-    episodes = 1000
+    episodes = 2000
     iterations = 1000
-    learning_rate = 0.05
+    learning_rate = 0.05  # falls to zero; schedule = "constant" keeps it
     seed = 0
 """
 

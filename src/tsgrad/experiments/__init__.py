@@ -1,5 +1,7 @@
 """The paper's numerical section: its settings as data, and one function that makes all of its numbers again."""
 
+from tsgrad.experiments.progress import ReproductionProgress
+from tsgrad.experiments.reproduction import Reproduction
 from tsgrad.experiments.results import (
     Bound,
     CurvePoint,
@@ -13,6 +15,7 @@ from tsgrad.experiments.results import (
     write_results,
 )
 from tsgrad.experiments.settings import SETTINGS, Printed, Setting, setting_named
+from tsgrad.experiments.tables import terminal_table
 
 __all__ = [
     "SETTINGS",
@@ -21,6 +24,8 @@ __all__ = [
     "NullCurves",
     "Printed",
     "PullsAt",
+    "Reproduction",
+    "ReproductionProgress",
     "Results",
     "Row",
     "Setting",
@@ -28,5 +33,6 @@ __all__ = [
     "read_results",
     "read_seconds",
     "setting_named",
+    "terminal_table",
     "write_results",
 ]
