@@ -102,8 +102,32 @@ def test_expected_largest_means_against_closed_forms():
     spread = np.hypot(0.01, 20.0)
     clark = 3 * stats.norm.cdf(3 / spread) + spread * stats.norm.pdf(3 / spread)
     assert expected_best_mean(two) == pytest.approx(clark, abs=1e-9)
+    apart = tg.GaussianBandit(prior_mean=[0.0, 9.0], prior_std=[2.0, 1e-6])  # far narrower than what is integrated over
+    assert expected_best_mean(apart) - 9 == pytest.approx(
+        2 * (stats.norm.pdf(4.5) - 4.5 * stats.norm.sf(4.5)), abs=1e-9
+    )
     assert expected_best_mean(tg.BernoulliBandit(arms=7)) == pytest.approx(7 / 8, abs=1e-10)
     assert expected_best_mean(tg.BernoulliBandit(alpha=[2.0, 1.0], beta=1.0)) == pytest.approx(3 / 4, abs=1e-10)
+    sharp = tg.BernoulliBandit(alpha=[1e9, 1.0], beta=[1e9, 1.0])  # all but 1/2, and uniform: 1/2 + E(U - 1/2)^+
+    assert expected_best_mean(sharp) == pytest.approx(0.625, abs=1e-8)
+    coin = tg.BernoulliBandit(alpha=1e-4, beta=1e-4, arms=2)  # all but 0 or 1
+    assert expected_best_mean(coin) == pytest.approx(0.75, abs=1e-4)
+
+
+def test_expected_largest_means_of_very_different_arms():
+    """Against Clark's formula for two Gaussian arms; and more is known later, and most in the end."""
+    generator = np.random.default_rng(7)
+    for _ in range(40):
+        mean, deviation = generator.normal(size=2), 10 ** generator.uniform(-6, 4, size=2)
+        spread, gap = np.hypot(*deviation), mean[0] - mean[1]
+        clark = mean[1] + gap * stats.norm.cdf(gap / spread) + spread * stats.norm.pdf(gap / spread)
+        problem = tg.GaussianBandit(prior_mean=mean, prior_std=deviation)
+        assert expected_best_mean(problem) == pytest.approx(clark, abs=1e-11 * (1 + deviation.max()))
+        alpha, beta = 10 ** generator.uniform(-4, 9, size=(2, 4))
+        coins = tg.BernoulliBandit(alpha=alpha, beta=beta)
+        later = [expected_best_mean(coins, pulls) for pulls in (0, 1, 30)] + [expected_best_mean(coins)]
+        assert later[0] == pytest.approx(np.max(alpha / (alpha + beta)))
+        assert np.all(np.diff(later) > -1e-9)
 
 
 def test_expected_largest_posterior_means_against_enumeration():
@@ -130,15 +154,18 @@ def test_the_best_counts_against_enumeration(arms, horizon):
 
 @pytest.mark.parametrize(
     "problem",
-    [tg.GaussianBandit(noise_std=[0.3, 1.0, 5.0]), tg.BernoulliBandit(alpha=[0.5, 3.0], beta=[0.5, 2.0])],
+    [
+        tg.GaussianBandit(noise_std=[0.3, 1.0, 5.0]),
+        tg.BernoulliBandit(alpha=[0.5, 3.0, 1.0], beta=[0.5, 2.0, 1.0]),
+    ],
     ids=["gaussian", "bernoulli"],
 )
 def test_controls_have_mean_zero(problem):
-    """Two comparisons each: 1 false alarm in 1,000."""
-    means = np.concatenate([block for _, block in futures(problem, horizon=12, episodes=8192, seed=1)])
-    finite_horizon = means[:, -1].max(axis=1) - expected_best_mean(problem, 11)
+    """Four comparisons: 1 false alarm in 1,000."""
+    means = np.concatenate([block for _, block in futures(problem, horizon=20, episodes=8192, seed=1)])
+    finite_horizon = means[:, -1].max(axis=1) - expected_best_mean(problem, 19)
     for control in (finite_horizon, deviations(means, prior_strength(problem))):
-        assert abs(control.mean()) < z_bound(2) * control.std() / np.sqrt(8192)
+        assert abs(control.mean()) < z_bound(4) * control.std() / np.sqrt(8192)
 
 
 @pytest.mark.parametrize(
@@ -155,14 +182,14 @@ def test_v_zero_against_values_found_before(setting, regret, error):
 
 def test_controls_sharpen_v_zero_and_leave_it_where_it_is():
     """One comparison, 1 false alarm in 1,000; the same episodes, so that the plain error bounds the difference."""
-    problem = tg.GaussianBandit(arms=4)
+    problem = tg.GaussianBandit(arms=3)
     sharp, plain = (
-        tg.regret_bound(one, horizon=30, kind="V-Zero", episodes=4096) for one in (problem, OtherGaussian(problem))
+        tg.regret_bound(one, horizon=20, kind="V-Zero", episodes=4096) for one in (problem, OtherGaussian(problem))
     )
     assert sharp.standard_error < 0.4 * plain.standard_error
     assert abs(sharp.regret - plain.regret) < z_bound(1) * plain.standard_error
     exact, sampled = (
-        tg.regret_bound(one, horizon=30, kind="FH", episodes=4096) for one in (problem, OtherGaussian(problem))
+        tg.regret_bound(one, horizon=20, kind="FH", episodes=4096) for one in (problem, OtherGaussian(problem))
     )
     assert exact.standard_error == 0
     assert abs(exact.regret - sampled.regret) < z_bound(1) * sampled.standard_error
@@ -170,11 +197,18 @@ def test_controls_sharpen_v_zero_and_leave_it_where_it_is():
 
 BOUNDED = {
     "gaussian": (tg.GaussianBandit(arms=3), 20),
-    "uneven": (tg.GaussianBandit(prior_mean=[0.0, 1.0], prior_std=[2.0, 0.1], noise_std=[3.0, 0.2]), 15),
+    "uneven": (
+        tg.GaussianBandit(prior_mean=[0.0, 1.0, 1.5], prior_std=[2.0, 0.1, 1e-3], noise_std=[3.0, 0.2, 1.0]),
+        20,
+    ),
     "hetero": HETERO,
     "many": MANY,
     "bernoulli": (tg.BernoulliBandit(arms=2), 50),
     "biased coins": (tg.BernoulliBandit(alpha=[0.3, 4.0, 1.0], beta=[0.1, 2.5, 9.0]), 20),
+    "wrong model": (
+        tg.Misspecified(truth=tg.GaussianBandit(arms=3, noise_std=3.0), model=tg.GaussianBandit(arms=3)),
+        20,
+    ),
     "one step": (tg.GaussianBandit(arms=3), 1),
     "one arm": (tg.GaussianBandit(arms=1), 10),
 }
@@ -199,7 +233,7 @@ def test_no_policy_is_below_a_bound(setting):
 
 
 def test_the_same_seed_is_the_same_bound_and_another_is_not():
-    where = {"horizon": 5, "kind": "V-Zero"}
+    where = {"horizon": 20, "kind": "V-Zero"}
     first, again, other = (tg.regret_bound(MANY[0], seed=seed, **where) for seed in (3, 3, 4))
     assert first == again
     assert first.regret != other.regret
@@ -207,7 +241,7 @@ def test_the_same_seed_is_the_same_bound_and_another_is_not():
 
 def test_the_cheap_bound():
     assert cheap_bound(tg.BernoulliBandit(arms=2), horizon=100).kind == "optimum"
-    assert cheap_bound(tg.BernoulliBandit(arms=2), horizon=101).kind == "V-Zero"
+    assert cheap_bound(tg.BernoulliBandit(arms=3), horizon=20).kind == "V-Zero"
     assert cheap_bound(tg.GaussianBandit(arms=10), horizon=100_000).kind == "FH"
     assert cheap_bound(OtherGaussian(tg.GaussianBandit(arms=10)), horizon=100_000) is None
 

@@ -11,6 +11,7 @@ import pytest
 import tsgrad as tg
 from tsgrad.experiments import read_results
 from tsgrad.policies import parameter_vector, with_parameters
+from tsgrad.registry import to_data
 from tsgrad.report import (
     render,
     reproduction_report,
@@ -21,7 +22,8 @@ from tsgrad.report import (
 )
 from tsgrad.report.concerns import suspicious_gradients
 from tsgrad.report.contents import Concern, Report, Section
-from tsgrad.report.meaning import UNKNOWN, arm_labels, meaning
+from tsgrad.report.meaning import UNKNOWN, arm_labels, meaning, problem_words
+from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
 from tsgrad.report.words import fixed, interval
 
@@ -193,3 +195,44 @@ def test_command(run_folder, tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout.strip()) == (0, f"Report: {folder / 'report.html'}"), result.stderr
     assert (folder / "figures" / "learning-curve.pdf").exists()
+
+
+PROBLEMS = {
+    "linear": tg.LinearBandit(features=np.eye(3), noise_std=0.5),
+    "ball": tg.BallBandit(dimension=2),
+    "poisson": tg.PoissonBandit(shape=[1.0, 2.0]),
+    "wrong model": tg.Misspecified(truth=tg.GaussianBandit(arms=2), model=tg.GaussianBandit(arms=2, noise_std=3.0)),
+}
+WORDS = {
+    "linear": "linear; prior mean 0; prior covariance [3 × 3]; features [3 × 3]; noise sd 0.5",
+    "ball": "ball; prior mean 0; prior covariance [2 × 2]; noise sd 1",
+    "poisson": "poisson; shape 1, 2; rate 1",
+    "wrong model": "misspecified; truth (gaussian; prior mean 0; prior sd 1; noise sd 1); "
+    "model (gaussian; prior mean 0; prior sd 1; noise sd 3)",
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_problem_in_words(name):
+    assert problem_words(to_data(PROBLEMS[name])) == WORDS[name]
+
+
+def test_infinitely_many_arms(tmp_path):
+    """A page without pulls per arm, for a policy whose meta-parameters are of different lengths."""
+    problem = PROBLEMS["ball"]
+    settings = {"horizon": 4, "episodes": 64, "iterations": 2, "validation_episodes": 64}
+    tg.train(problem, tg.ReshapedThompson(problem), out=tmp_path / "run", **settings)
+    page = write_run_report(tmp_path / "run", episodes=256, rivals=False).read_text()
+    assert "covariance scale" in page
+    assert "pulls-per-arm" not in page
+
+
+def test_weights_of_a_network_are_summed_up():
+    before = {"weight_hidden": np.zeros((2, 3)), "bias": np.ones(2)}
+    after = {"weight_hidden": np.full((2, 3), 2.0), "bias": np.ones(2)}
+    section = meta_parameter_section(before, after, arm_labels({"kind": "gaussian"}, 2))
+    (table,) = section.blocks
+    assert [row.cells for row in table.rows] == [
+        ["weight hidden", "2 × 3", "0", "2", "2"],
+        ["bias", "2", "1", "1", "0"],
+    ]

@@ -65,25 +65,20 @@ def regret_bound(
     if kind == "optimum":
         return RegretBound(optimal_regret(truth, horizon=horizon), 0.0, kind, horizon, 0)
     best, informed = expected_best_mean(truth), expected_best_mean(truth, horizon - 1)
-    drawn = futures(truth, horizon=horizon, episodes=episodes, seed=seed)
-    if best is None or informed is None:
-        earned = _finite_horizon_reward if kind == "FH" else best_counts_reward
-        lost = np.concatenate([horizon * best_mean - earned(means) for best_mean, means in drawn])
-        return RegretBound(*_mean(lost), kind, horizon, episodes)
-    if kind == "FH":
-        return RegretBound(horizon * (best - informed), 0.0, kind, horizon, 0)
+    if kind == "FH" and best is not None and informed is not None:
+        return RegretBound(horizon * max(best - informed, 0.0), 0.0, kind, horizon, 0)  # rounding aside, never negative
     strength = prior_strength(truth)
-    blocks = [
-        (best_counts_reward(means), _finite_horizon_reward(means) - horizon * informed, deviations(means, strength))
-        for _, means in drawn
-    ]
-    reward, *controls = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    mean, error = _controlled(reward, np.stack(controls, axis=1))
-    return RegretBound(horizon * best - mean, error, kind, horizon, episodes)
-
-
-def _finite_horizon_reward(means: FloatArray) -> FloatArray:
-    return np.asarray(means.shape[1] * np.max(means[:, -1], axis=1))
+    blocks = []
+    for best_mean, means in futures(truth, horizon=horizon, episodes=episodes, seed=seed):
+        finite_horizon = horizon * np.max(means[:, -1], axis=1)
+        earned = best_counts_reward(means) if kind == "V-Zero" else finite_horizon
+        if best is None or informed is None or strength is None:
+            blocks.append((horizon * best_mean - earned)[:, None])
+        else:
+            controls = finite_horizon - horizon * informed, deviations(means, strength)
+            blocks.append(np.stack([horizon * best - earned, *controls], axis=1))
+    sample = np.concatenate(blocks)
+    return RegretBound(*_controlled(sample[:, 0], sample[:, 1:]), kind, horizon, episodes)
 
 
 def cheap_bound(problem: Bandit, *, horizon: int, seed: int = 0) -> RegretBound | None:

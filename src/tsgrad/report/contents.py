@@ -36,7 +36,8 @@ class TableRow(NamedTuple):
     """Cells in the order of the columns."""
 
     cells: Sequence[str]
-    strong: bool = False
+    strong: bool = False  # the best
+    ours: bool = False  # what the report is about
 
 
 class Table(NamedTuple):

@@ -40,8 +40,8 @@ def write_page(report: Report, path: str | Path) -> None:
 def without_clock(page: str) -> str:
     r"""A page without the lines that depend on the clock: what two runs of the same thing have in common.
 
-    >>> without_clock("<p>One</p>\\n<p data-clock>3 s</p>")
-    '<p>One</p>\\n'
+    >>> without_clock("<p>One</p>\n<p data-clock>3 s</p>")
+    '<p>One</p>\n'
     """
     return CLOCK.sub("", page)
 

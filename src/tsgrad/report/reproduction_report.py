@@ -11,9 +11,10 @@ from tsgrad.experiments import Results, Row, Training, read_results, read_second
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, still_falling
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section, Table, TableRow
-from tsgrad.report.meaning import arm_count, arm_labels, problem_words
+from tsgrad.report.meaning import arm_labels, problem_words
+from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
-from tsgrad.report.sections import gain_section, limit_section, meta_parameter_section, ranking_picture
+from tsgrad.report.sections import gain_section, limit_section, ranking_picture
 from tsgrad.report.words import duration, fixed, listing, measured
 
 PLAIN = "Thompson sampling"
@@ -24,7 +25,7 @@ def reproduction_report(folder: str | Path) -> Report:
     """The report of one setting, from its `results.json`."""
     results = read_results(Path(folder) / "results.json")
     outcomes = outcomes_of(results)
-    labels = arm_labels(results.problem, arm_count(results.problem) or 0)
+    labels = arm_labels(results.problem, len(results.rows[0].pulls))
     sections = [
         Section("Against the paper", paper_sentences(results), [paper_table(results), ranking_picture(outcomes)]),
         Section("How training went", training_sentences(results), training_pictures(results, outcomes)),
@@ -112,7 +113,7 @@ def paper_sentences(results: Results) -> list[str]:
 
 def paper_table(results: Results) -> Table:
     """The paper's table, with what it prints beside what was found."""
-    rows = []
+    rows, shown = [], shown_row(results)
     for row in results.rows:
         printed = ["", "", "", ""]
         if row.printed is not None and row.z is not None:
@@ -130,7 +131,7 @@ def paper_table(results: Results) -> Table:
             fixed(row.standard_error, 2),
             *printed,
         ]
-        rows.append(TableRow(cells, strong=row.regret == results.best.regret))
+        rows.append(TableRow(cells, strong=row.regret == results.best.regret, ours=row == shown))
     return Table(
         caption=f"Regret in the {results.title}, and in the paper",
         columns=["algorithm", "estimator", "policy", "regret", "s.e.", "paper", "s.e.", "z", "verdict"],

@@ -12,16 +12,18 @@ from tsgrad.checks import BadInput
 from tsgrad.estimate import gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.experiments import read_seconds
-from tsgrad.policies import Policy, SamplingPolicy, Thompson, load
+from tsgrad.policies import SamplingPolicy, Thompson, load
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
-from tsgrad.report.meaning import ArmLabels, arm_labels, problem_title, problem_words
+from tsgrad.report.meaning import arm_labels, problem_title, problem_words
+from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
-from tsgrad.report.sections import comparison_section, gain_section, limit_section, meta_parameter_section
-from tsgrad.report.words import duration, fixed, short
+from tsgrad.report.rivals import applicable_rivals
+from tsgrad.report.sections import comparison_section, gain_section, limit_section
+from tsgrad.report.words import INTERVAL_Z, decimals, duration, fixed, interval, short
 from tsgrad.streams import Purpose
 from tsgrad.train import Configuration, HistoryRow, read_configuration
 
@@ -50,20 +52,25 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     outcomes = _outcomes(comparison)
     history = _read_history(folder / "history.jsonl")
     data = to_data(problem)
-    arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else 0
-    labels = arm_labels(data, arms)
-    sections = [comparison_section(outcomes, episodes=episodes, seed=seed, remark=_remark(policies))]
+    arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
+    labels = arm_labels(data, arms or 0)
+    sections = [comparison_section(outcomes, episodes=episodes, seed=seed, remark=_remark(comparison))]
     if outcomes.limit is not None:
         sections.append(limit_section(outcomes, outcomes.limit))
     sections += [
         gain_section(outcomes, labels),
-        _parameters(start, policies[TRAINED], labels),
+        meta_parameter_section(
+            start.meta_parameters(),
+            policies[TRAINED].meta_parameters(),
+            labels,
+            from_plain=START not in outcomes.policies,
+        ),
         _training(history, outcomes),
     ]
     return Report(
-        title=problem_title(data, configuration.training.horizon),
-        subtitle=f"{type(start).__name__}, trained with {configuration.estimator.build().name} from plain Thompson "
-        f"sampling over {configuration.training.iterations:,} iterations",
+        title=problem_title(data, configuration.training.horizon, arms),
+        subtitle=f"{type(start).__name__}, trained with {configuration.estimator.build().name} over "
+        f"{configuration.training.iterations:,} iterations",
         headline=outcomes.headline("The trained policy"),
         key_figures=outcomes.key_figures(),
         concerns=_concerns(problem, start, policies[TRAINED], configuration, comparison, history),
@@ -74,16 +81,19 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     )
 
 
-def applicable_rivals(problem: Problem, horizon: int) -> dict[str, Policy]:
-    """Every rival that is defined for a problem."""
-    return {}
-
-
-def _remark(policies: dict[str, Policy]) -> str:
-    """What is not on the page, and how to have it."""
-    if len(policies) > 4:
-        return ""
-    return "`tsgrad report` adds the rivals that apply to this problem."
+def _remark(comparison: Comparison) -> str:
+    """How the trained policy stands to the best of its rivals; or how to have them on the page."""
+    rivals = [name for name in comparison.names if name not in (PLAIN, START, TRAINED, LAST)]
+    if not rivals:
+        return "`tsgrad report` adds the rivals that apply to this problem."
+    best = min(rivals, key=lambda name: comparison.regret[name])
+    excess, error = comparison.difference(TRAINED, best)
+    if abs(excess) <= INTERVAL_Z * error:
+        return f"The best of the rivals, {best}, is as good as the trained policy within chance."
+    return (
+        f"The best of the rivals, {best}, loses {fixed(abs(excess), decimals(error))} "
+        f"{'less' if excess > 0 else 'more'} than the trained policy (95% interval {interval(abs(excess), error)})."
+    )
 
 
 def _evaluate(
@@ -162,10 +172,6 @@ def _training(history: list[HistoryRow], outcomes: Outcomes) -> Section:
         "hands it back if it beats the start on episodes of yet another kind."
     )
     return Section("How training went", [text], [picture])
-
-
-def _parameters(start: SamplingPolicy, trained: SamplingPolicy, labels: ArmLabels) -> Section:
-    return meta_parameter_section(start.meta_parameters(), trained.meta_parameters(), labels)
 
 
 def _concerns(

@@ -1,22 +1,20 @@
 """The sections that every report has, whatever was run."""
 
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from tsgrad.checks import FloatArray
-from tsgrad.report import charts, training_charts
-from tsgrad.report.contents import Definitions, Picture, Section, Table, TableRow
-from tsgrad.report.meaning import ArmLabels, meaning, spoken
+from tsgrad.report import charts
+from tsgrad.report.contents import Picture, Section, Table, TableRow
+from tsgrad.report.meaning import ArmLabels
 from tsgrad.report.outcome import Limit, Outcomes
-from tsgrad.report.words import decimals, fixed, measured, percentage, short
+from tsgrad.report.words import decimals, fixed, measured, percentage
 
 PHASES = 4  # of an episode: early, two in the middle, late
 MOST_LINES = 7  # policies whose regret over time is drawn
 HARDLY = 0.01  # of all pulls: what is not worth speaking of
-UNFOLDED = 10  # arms up to which the table of meta-parameters is shown at once
 
 LIMITS = {
     "perfect": "a policy that knew the world",
@@ -40,7 +38,7 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
                 percentage(outcome.gain, outcomes.before.regret),
             ]
         cells = [name, fixed(outcome.regret, digits), fixed(outcome.standard_error, digits), *gain]
-        rows.append(TableRow(cells, strong=name == best))
+        rows.append(TableRow(cells, strong=name == best, ours=name == outcomes.trained))
     table = Table(
         caption=f"Regret on {episodes:,} common episodes (evaluation seed {seed})",
         columns=["policy", "regret", "s.e.", "gain", "s.e.", "share"],
@@ -186,36 +184,3 @@ def _pulls_sentence(before: FloatArray, after: FloatArray) -> str:
         f"({fixed(float(before[most]), 1)} to {fixed(float(after[most]), 1)} an episode), most from arm {least} "
         f"({fixed(float(before[least]), 1)} to {fixed(float(after[least]), 1)})."
     )
-
-
-def meta_parameter_section(before: Mapping[str, Any], after: Mapping[str, Any], labels: ArmLabels) -> Section:
-    """What training moved, from where to where, and what that means."""
-    columns = {
-        name: (np.atleast_1d(np.asarray(value, dtype=float)), np.atleast_1d(np.asarray(after[name], dtype=float)))
-        for name, value in before.items()
-    }
-    arms = max(len(start) for start, _ in columns.values())
-    rows = []
-    for arm in range(arms):
-        cells = ["all" if arms == 1 else str(arm)]
-        for start, end in columns.values():
-            cells.append(f"{short(start[arm])} → {short(end[arm])}" if arm < len(start) else "")
-        rows.append(TableRow(cells))
-    table = Table(
-        caption="Meta-parameters before → after training",
-        columns=["arm", *(spoken(name) for name in before)],
-        rows=rows,
-        folded=arms > UNFOLDED,
-    )
-    picture = Picture(
-        name="meta-parameters",
-        caption="Meta-parameters of each arm before training (hollow) and after (solid).",
-        alternative="Meta-parameters before and after training, as in the table.",
-        draw=lambda width: training_charts.meta_parameters(before, after, labels.ticks, width=width),
-    )
-    paragraphs = [
-        "Where training starts, the policy is plain Thompson sampling: it draws from the posterior of the problem's "
-        "own model. Training moves the numbers that the draw is made with, not the posterior."
-    ]
-    definitions = Definitions([(spoken(name), meaning(name)) for name in before])
-    return Section("What training changed", paragraphs, [picture, table, definitions])

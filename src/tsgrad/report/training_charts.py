@@ -138,7 +138,9 @@ def meta_parameters(
         axes.plot(places, start, "o", color=INK, markerfacecolor=PAPER, label="before")
         axes.plot(places, end, "o", color=ACCENT, label="after")
         axes.set(title=name.replace("_", " "), xlim=(-0.6, len(start) - 0.4))
-        axes.set_xticks(places, labels if len(labels) == len(start) else ["all arms"])
+        axes.set_xticks(
+            places, labels if len(labels) == len(start) else ["all"] if len(start) == 1 else map(str, places)
+        )
         if len(start) > 12:
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
         _scale(axes, np.concatenate([start, end]))

@@ -3,14 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tsgrad.artefact import write_whole
 from tsgrad.evaluate import PairReport, VarianceStudy
+from tsgrad.report.style import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-FORMATS = ("png", "svg", "pdf")
 
 
 def variance_chart(study: VarianceStudy) -> "Figure":
@@ -80,19 +78,4 @@ def _legend(study: VarianceStudy) -> list[Any]:
 
 def write_variance_chart(study: VarianceStudy, prefix: str | Path) -> list[Path]:
     """Writes the figure as PNG, SVG and PDF, at `prefix` with their endings; the same study gives the same bytes."""
-    import matplotlib as mpl
-
-    written = []
-    with mpl.rc_context({"svg.hashsalt": "tsgrad", "pdf.fonttype": 42}):
-        figure = variance_chart(study)
-        for ending in FORMATS:
-            path = Path(f"{prefix}.{ending}")
-            undated = {} if ending == "png" else {"Date" if ending == "svg" else "CreationDate": None}
-            write_whole(
-                path,
-                lambda file, ending=ending, undated=undated: figure.savefig(  # type: ignore[misc]
-                    file, format=ending, dpi=160, metadata=undated
-                ),
-            )
-            written.append(path)
-    return written
+    return save_figure(variance_chart(study), Path(prefix).parent, Path(prefix).name)
