@@ -160,7 +160,7 @@ def test_parts_that_are_done_are_not_done_again(whole):
 
 
 def test_evaluations_go_on_where_they_stopped(tmp_path):
-    plan = Plan(name="many", fraction=0.5)  # 5,000 episodes, three pieces
+    plan = Plan(name="many", fraction=0.5)  # 5,000 episodes, five pieces
 
     def stop(played):
         if played == 2 * PIECE:

@@ -14,7 +14,7 @@ from tsgrad.experiments.evaluations import Evaluation, read_evaluation
 from tsgrad.experiments.parts import SELECTED, evaluation_file, read_bound, run_folder
 from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan
 from tsgrad.experiments.results import Bound, CurvePoint, NullCurves, PullsAt, Results, Row, Training, Verdict
-from tsgrad.experiments.rivals import PLAIN, rivals
+from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
 from tsgrad.policies import SamplingPolicy
 from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
@@ -128,7 +128,7 @@ def _rows(plan: Plan, folder: Path) -> list[Row]:
                     **_measured(found(name), plain, setting.trained.get(training)),
                 )
             )
-    for name in rivals():
+    for name in RIVALS:
         measured = _measured(found(name), plain, setting.rivals.get(name))
         rows.append(Row(name=name, group="rival", algorithm=name, metric=None, baseline=None, policy=None, **measured))
     return rows

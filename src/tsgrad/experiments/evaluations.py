@@ -14,7 +14,7 @@ from tsgrad.experiments.plan import Plan
 from tsgrad.policies import Policy
 from tsgrad.simulate import simulate
 
-PIECE = 2048  # episodes that are kept together
+PIECE = 1024  # episodes that are kept together
 
 
 class Evaluation(NamedTuple):

@@ -11,7 +11,7 @@ from tsgrad.estimate import Estimator
 from tsgrad.evaluate import regret_bound
 from tsgrad.experiments.evaluations import evaluate, read_evaluation
 from tsgrad.experiments.plan import STABLE, Plan
-from tsgrad.experiments.rivals import rivals
+from tsgrad.experiments.rivals import RIVALS
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.train import RunFolder, resume, train
 
@@ -56,7 +56,7 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
     for name in plan.trainings:
         for row, file in ((name, "last.json"), (name + SELECTED, "policy.json")):
             listed.append(_evaluation(plan, folder, row, partial(load, run_folder(folder, name) / file), 1.0))
-    for row, rival in rivals().items():
+    for row, rival in RIVALS.items():
         listed.append(_evaluation(plan, folder, row, rival.build, rival.effort))
     listed.append(
         Part(

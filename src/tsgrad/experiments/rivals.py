@@ -1,9 +1,17 @@
 """The rivals of a trained policy, by the names that tables give them."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from tsgrad.policies import Policy, Thompson
+from tsgrad.policies.rivals import (
+    BayesUCB,
+    FiniteHorizonGittins,
+    InformationDirected,
+    KnowledgeGradient,
+    OptimisticGittins,
+)
 
 
 class RivalPolicy(NamedTuple):
@@ -15,7 +23,13 @@ class RivalPolicy(NamedTuple):
 
 PLAIN = "TS"  # what gains are over
 
-
-def rivals() -> dict[str, RivalPolicy]:
-    """Those of the paper first."""
-    return {PLAIN: RivalPolicy(Thompson)}
+# Those of the paper, then the strongest that we know. OGI-T, Gittins and KG know the horizon, as trained policies do.
+RIVALS = {
+    PLAIN: RivalPolicy(Thompson),
+    "Bayes-UCB": RivalPolicy(BayesUCB),
+    "OGI": RivalPolicy(OptimisticGittins),
+    "IDS": RivalPolicy(InformationDirected, effort=300.0),
+    "OGI-T": RivalPolicy(partial(OptimisticGittins, discount="left")),
+    "Gittins": RivalPolicy(FiniteHorizonGittins),
+    "KG": RivalPolicy(KnowledgeGradient, effort=5.0),
+}

@@ -63,9 +63,7 @@ class TableRival(Memoryless, Rival):
         return self.prepare(model, clock.horizon).act(model, belief, memory, context, clock, noise)
 
 
-def stacked_rows(
-    row: Callable[[float, float, int], FloatArray], model: Any, horizon: int, *, steps: int
-) -> FloatArray:
+def stacked_rows(row: Callable[[float, float, int], FloatArray], model: Any, horizon: int, *, steps: int) -> FloatArray:
     """A row for each arm, or one where arms are alike but for their prior means: [arm or 1, steps, cell]."""
     numbers = [model.prior_std, model.noise_std] if isinstance(model, GaussianBandit) else [model.alpha, model.beta]
     arms = [(float(first), float(second)) for first, second in zip(*numbers, strict=True)]

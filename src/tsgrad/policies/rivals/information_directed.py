@@ -17,8 +17,7 @@ from tsgrad.streams import Noise
 
 @register("information-directed")
 class InformationDirected(Memoryless, Rival):
-    """Plays the mixture of two arms that minimises (expected shortfall)^2 / expected gain (Russo and Van Roy, 2018).
-    """
+    """Plays the mixture of two arms that minimises (expected shortfall)^2 / expected gain (Russo and Van Roy, 2018)."""
 
     problems: ClassVar[tuple[type, ...]] = (GaussianBandit,)
 
