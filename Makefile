@@ -9,8 +9,7 @@ READY := $(VENV)/.ready
 
 demo: $(READY)
 	rm -rf runs/demo
-	$(BIN)/tsgrad train examples/hetero.toml --out runs/demo
-	$(BIN)/tsgrad compare runs/demo --episodes 100000 --seed 1
+	$(BIN)/tsgrad reproduce hetero --out runs/demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadscope

@@ -48,7 +48,8 @@ def test_every_number_of_the_paper_is_there(whole):
     setting = tg.experiments.SETTINGS["hetero"]
     for name, value in setting.trained.items():
         assert printed[name] == printed[f"{name} (selected)"] == value.regret
-    assert printed["TS"] == setting.rivals["TS"].regret
+    for name, value in setting.rivals.items():
+        assert printed[name] == value.regret
 
 
 def test_z_scores_and_verdicts(whole):
@@ -130,9 +131,9 @@ class Stopped(Exception):
     """A stop at a chosen moment."""
 
 
-@pytest.mark.parametrize("moment", [1, 3, 20, 27, 33, 40])
+@pytest.mark.parametrize("moment", [3, 20, 60, 94])
 def test_stopped_anywhere_and_resumed_leaves_the_same_files(moment, whole, tmp_path):
-    """At the given call of the watcher: within trainings, between parts, between evaluations."""
+    """At the given call of the watcher: in the first training, in the fourth, among evaluations, before the bound."""
     folder = tmp_path / "hetero"
     calls = itertools.count(1)
 

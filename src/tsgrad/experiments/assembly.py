@@ -13,7 +13,7 @@ from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.experiments.evaluations import Evaluation, read_evaluation
 from tsgrad.experiments.parts import SELECTED, evaluation_file, read_bound, run_folder
 from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan
-from tsgrad.experiments.results import Bound, CurvePoint, NullCurves, PullsAt, Results, Row, Training, Verdict
+from tsgrad.experiments.results import TRAINED, Bound, CurvePoint, NullCurves, PullsAt, Results, Row, Training, Verdict
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
 from tsgrad.policies import SamplingPolicy
@@ -121,7 +121,7 @@ def _rows(plan: Plan, folder: Path) -> list[Row]:
                 Row(
                     name=name,
                     group="stable" if training == STABLE else "trained",
-                    algorithm="Our recipe" if training == STABLE else "Trained TS",
+                    algorithm="Our recipe" if training == STABLE else TRAINED,
                     metric=pair[0],
                     baseline=pair[1],
                     policy=policy,  # type: ignore[arg-type]  # one of the two

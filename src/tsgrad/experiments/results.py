@@ -13,6 +13,7 @@ import pydantic
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput
 
+TRAINED = "Trained TS"  # what tables call the paper's trained policies
 Verdict = Literal["better", "same", "worse"]
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tsgrad.experiments.parts import SELECTED
-from tsgrad.experiments.results import Results, Row
+from tsgrad.experiments.results import TRAINED, Results, Row
 
 HEADERS = ("algorithm", "metric", "baseline", "regret (s.e.)", "paper (s.e.)", "z", "", "selected (s.e.)", "z", "")
 REGRET, SELECTED_REGRET = 3, 7  # columns
@@ -69,7 +69,7 @@ def terminal_table(results: Results) -> Table:
             table.add_section()
         algorithm, metric, baseline, regret, paper, z, verdict, selected, _, judged = line.cells
         table.add_row(
-            algorithm if metric == NONE else f"{algorithm.removesuffix(' TS')} {metric}/{baseline}",
+            f"Trained {metric}/{baseline}" if algorithm == TRAINED else algorithm,
             Text(regret, style="bold" if line.strong == REGRET else ""),
             paper,
             z,
