@@ -13,6 +13,7 @@ from tsgrad.report.reproduction_report import (
     paper_table,
     reproduction_concerns,
     shown_row,
+    spoken_row,
     training_pictures,
     training_sentences,
 )
@@ -54,7 +55,7 @@ def _key_figure(results: Results) -> KeyFigure:
     return KeyFigure(
         results.setting,
         fixed(row.regret, decimals(row.standard_error)),
-        f"{row.name}; Thompson sampling loses {fixed(before.regret, decimals(before.standard_error))}",
+        f"{spoken_row(row)}; Thompson sampling loses {fixed(before.regret, decimals(before.standard_error))}",
         strong=True,
     )
 

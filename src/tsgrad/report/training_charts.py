@@ -35,6 +35,7 @@ def learning_curves(
     curves: Mapping[str, Curve],
     *,
     rivals: Mapping[str, float],
+    strong: str | None = None,
     checks: Curve | None = None,
     selected: tuple[int, float] | None = None,
     bound: float | None = None,
@@ -42,7 +43,8 @@ def learning_curves(
 ) -> Figure:
     """Regret on the training batches, averaged over a few iterations; rivals as dashed lines.
 
-    `checks` are the measurements on validation episodes, of which the `selected` one (iteration, regret) is marked.
+    The curve called `strong` stands out; with a single curve it is that. `checks` are the measurements on validation
+    episodes, of which the `selected` one (iteration, regret) is marked.
     Rivals far above where training starts are left out; `rivals_off_the_chart` names them.
 
         >>> curve = Curve(np.arange(100), np.linspace(25, 15, 100))
@@ -54,20 +56,22 @@ def learning_curves(
     figure, (axes,) = panels(width, height=height)
     labels = []
     alone = len(curves) == 1
-    looks = zip(cycle([ACCENT] if alone else SERIES_COLOURS), cycle(MARKERS))
-    for number, ((name, curve), (colour, marker)) in enumerate(zip(curves.items(), looks, strict=False)):
+    colours = cycle(SERIES_COLOURS)
+    for number, ((name, curve), marker) in enumerate(zip(curves.items(), cycle(MARKERS), strict=False)):
         line = _averaged(curve)
+        stands_out = alone or name == strong
+        colour = ACCENT if stands_out else next(colours)
         every = max(1, len(line.iteration) // 6)
         axes.plot(
             line.iteration,
             line.regret,
             color=colour,
-            linewidth=1.8 if alone else 1.3,
+            linewidth=1.9 if stands_out else 1.2,
             marker=None if alone else marker,
             markevery=(number * every // max(1, len(curves)), every),
-            zorder=3,
+            zorder=3.5 if stands_out else 3,
         )
-        labels.append(LineLabel(float(line.regret[-1]), name, colour, strong=True))
+        labels.append(LineLabel(float(line.regret[-1]), name, colour, strong=stands_out))
     if checks is not None:
         axes.plot(
             *checks,
@@ -98,6 +102,12 @@ def rivals_off_the_chart(curves: Mapping[str, Curve], rivals: Mapping[str, float
     """Rivals so much worse than where training starts that their lines would flatten all others."""
     ceiling = HEADROOM * max(_averaged(curve).regret[0] for curve in curves.values())
     return [name for name, regret in rivals.items() if regret > ceiling]
+
+
+def leave_the_frame(curves: Mapping[str, Curve]) -> bool:
+    """Whether a curve goes so far above where training starts that its top is not drawn."""
+    highest = HEADROOM * max(_averaged(curve).regret[0] for curve in curves.values())
+    return any(np.max(_averaged(curve).regret) > highest for curve in curves.values())
 
 
 def _averaged(curve: Curve) -> Curve:
