@@ -177,7 +177,8 @@ def training_pictures(results: Results, outcomes: Outcomes, *, prefix: str = "")
     longest = max(len(curve.regret) for curve in curves.values())
     limit = outcomes.limit
     strong = spoken_training(_training_of(results, shown_row(results)).name)
-    beyond = " Curves that leave the frame went further." if training_charts.leave_the_frame(curves) else ""
+    lines = [*rivals.values(), *([] if limit is None else [limit.regret])]
+    beyond = " Curves that leave the frame went further." if training_charts.leave_the_frame(curves, lines) else ""
     pictures = [
         Picture(
             name=f"{prefix}learning-curves",
@@ -253,8 +254,12 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
         Fact("Problem", problem_words(results.problem)),
         Fact("Horizon", f"{results.horizon} steps"),
         Fact("Trainings", ", ".join(spoken_training(training.name) for training in results.trainings)),
-        Fact("Paper's recipe", _recipe(paper)),
-        *(Fact("Our recipe", _recipe(training)) for training in results.trainings if training.recipe == "stable"),
+        Fact("Paper's recipe", recipe_words(paper.settings, rollouts=None)),
+        *(
+            Fact("Our recipe", recipe_words(training.settings, rollouts=training.settings.get("rollouts")))
+            for training in results.trainings
+            if training.recipe == "stable"
+        ),
         Fact("Seeds", f"{results.seed} (training), {results.evaluation_seed} (evaluation)"),
         Fact("Evaluation", f"{results.evaluation_episodes:,} episodes"),
         Fact("Engine", results.engine),
@@ -263,10 +268,6 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
     if seconds:
         listed.append(Fact("Time", duration(sum(seconds.values())), clock=True))
     return listed
-
-
-def _recipe(training: Training) -> str:
-    return recipe_words(training.settings, rollouts=training.settings.get("rollouts"))
 
 
 def _curve(training: Training) -> training_charts.Curve:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -93,7 +93,10 @@ def learning_curves(
     if bound is not None:
         axes.axhline(bound, color=INK, linewidth=1.0, linestyle=(0, (1, 2)))
         labels.append(LineLabel(bound, "limit", INK))
-    _frame(axes, curves, [*shown.values()] + [bound] * (bound is not None))
+    last = max(float(curve.iteration[-1]) for curve in curves.values())
+    lines = [*shown.values(), *([] if bound is None else [bound])]
+    axes.set(xlabel="iteration", ylabel="regret", xlim=(0, last + 1), ylim=_limits(curves, lines))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     label_lines(axes, labels, panel_height=height)
     return figure
 
@@ -104,9 +107,9 @@ def rivals_off_the_chart(curves: Mapping[str, Curve], rivals: Mapping[str, float
     return [name for name, regret in rivals.items() if regret > ceiling]
 
 
-def leave_the_frame(curves: Mapping[str, Curve]) -> bool:
+def leave_the_frame(curves: Mapping[str, Curve], lines: Sequence[float]) -> bool:
     """Whether a curve goes so far above where training starts that its top is not drawn."""
-    highest = HEADROOM * max(_averaged(curve).regret[0] for curve in curves.values())
+    _, highest = _limits(curves, lines)
     return any(np.max(_averaged(curve).regret) > highest for curve in curves.values())
 
 
@@ -117,17 +120,15 @@ def _averaged(curve: Curve) -> Curve:
     return Curve(iteration[kept], smooth[kept])
 
 
-def _frame(axes: Axes, curves: Mapping[str, Curve], lines: Sequence[Any]) -> None:
+def _limits(curves: Mapping[str, Curve], lines: Sequence[float]) -> tuple[float, float]:
     """Limits that hold every line, and no more than `HEADROOM` of a curve that went astray."""
-    starts = max(_averaged(curve).regret[0] for curve in curves.values())
-    lowest = min([float(np.min(_averaged(curve).regret)) for curve in curves.values()] + [*lines])
-    highest = max(
-        [min(float(np.max(_averaged(curve).regret)), HEADROOM * starts) for curve in curves.values()] + [*lines]
-    )
+    drawn = [_averaged(curve).regret for curve in curves.values()]
+    ceiling = HEADROOM * max(regret[0] for regret in drawn)
+    shown = [line for line in lines if line <= ceiling]
+    lowest = min([float(np.min(regret)) for regret in drawn] + shown)
+    highest = max([min(float(np.max(regret)), ceiling) for regret in drawn] + shown)
     room = 0.06 * (highest - lowest)
-    last = max(float(curve.iteration[-1]) for curve in curves.values())
-    axes.set(xlabel="iteration", ylabel="regret", xlim=(0, last + 1), ylim=(lowest - room, highest + room))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    return lowest - room, highest + room
 
 
 @styled
