@@ -66,9 +66,10 @@ class Plan(pydantic.BaseModel):
 
 def claim_folder(folder: Path, *, name: str, fraction: float | None, seed: int | None, resume: bool) -> Plan:
     """The plan that a folder is for from now on; with `resume`, the one that it is for already."""
+    setting_named(name)
     if fraction is not None and not 0 < fraction <= 1:
         raise BadInput(f"fraction must be above 0 and at most 1, got {fraction}")
-    given = {name: value for name, value in (("fraction", fraction), ("seed", seed)) if value is not None}
+    given = {option: value for option, value in (("fraction", fraction), ("seed", seed)) if value is not None}
     path = folder / "plan.json"
     if folder.is_dir():
         for leftover in folder.rglob(f".*{TEMPORARY}"):
@@ -77,6 +78,8 @@ def claim_folder(folder: Path, *, name: str, fraction: float | None, seed: int |
         if not resume:
             raise BadInput(f"out: {folder} holds a reproduction: continue it with --resume, or choose another folder")
         plan = _read_plan(path)
+        if plan.name != name:
+            raise BadInput(f"setting must be {plan.name} as {folder} was started with, got {name}")
         for option, value in given.items():
             if getattr(plan, option) != value:
                 raise BadInput(f"{option} must be {getattr(plan, option)} as {folder} was started with, got {value}")
