@@ -48,7 +48,7 @@ class Stream(enum.IntEnum):
     POSTERIOR = 4  # worlds drawn from a posterior: the redrawn instance, and look-aheads
     REDRAWN_REWARD = 5  # rewards of an instance redrawn from the final posterior
     TIME = 6  # the step that a single-time estimator looks at
-    BOUND = 7  # worlds and rewards of the episodes that bounds on regret are averaged over
+    BOUND = 8  # worlds and rewards of the episodes that bounds on regret are averaged over
 
 
 def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tuple[Array, Array]:
