@@ -8,6 +8,8 @@ from .estimate import Metric as Metric
 from .estimate import SeparableMetric as SeparableMetric
 from .estimate import episode_gradients as episode_gradients
 from .estimate import gradient as gradient
+from .estimate import gradient_from_episodes as gradient_from_episodes
+from .estimate import recorded_gradients as recorded_gradients
 from .evaluate import Comparison as Comparison
 from .evaluate import RegretBound as RegretBound
 from .evaluate import VarianceStudy as VarianceStudy
@@ -37,6 +39,7 @@ from .problems import Problem as Problem
 from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .registry import register as register
 from .simulate import Episodes as Episodes
+from .simulate import Recorded as Recorded
 from .simulate import Trajectory as Trajectory
 from .simulate import simulate as simulate
 from .streams import Purpose as Purpose

@@ -4,6 +4,7 @@ from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator
 from tsgrad.estimate.gradient import Gradient, episode_gradients, gradient, gradient_engine
+from tsgrad.estimate.live import gradient_from_episodes, recorded_gradients
 from tsgrad.estimate.metrics import Metric, SeparableMetric
 from tsgrad.estimate.score import weighted_score
 
@@ -19,5 +20,7 @@ __all__ = [
     "episode_gradients",
     "gradient",
     "gradient_engine",
+    "gradient_from_episodes",
+    "recorded_gradients",
     "weighted_score",
 ]

@@ -63,9 +63,19 @@ def _episode_gradients(
     problem: Bandit, policy: SamplingPolicy, estimators: tuple[Estimator, ...], horizon: int, address: Address
 ) -> tuple[Float[Array, "E P"], Float[Array, ""]]:
     """Every estimator's gradient from one episode, all from one record of it, and its regret."""
-    rollouts = max(estimator.rollouts for estimator in estimators)
-    world = estimators[0].world
+    rollouts, world = most_rollouts(estimators), estimators[0].world
     episode, lost = play(problem, policy, address, horizon=horizon, rollouts=rollouts, world=world)
+    return gradients_of(episode, estimators), lost
+
+
+def most_rollouts(estimators: tuple[Estimator, ...]) -> int:
+    """How many runs an episode must have to serve all estimators."""
+    return max(estimator.rollouts for estimator in estimators)
+
+
+def gradients_of(episode: Episode, estimators: tuple[Estimator, ...]) -> Float[Array, "E P"]:
+    """Every estimator's gradient from one record of an episode."""
+    rollouts = most_rollouts(estimators)
     advantages = _Advantages(episode)
     weights = [
         jnp.pad(advantages.of(estimator) / estimator.rollouts, ((0, rollouts - estimator.rollouts), (0, 0)))
@@ -73,9 +83,9 @@ def _episode_gradients(
     ]
 
     def of_run(run: Any, weights: Float[Array, "E T"]) -> Float[Array, "E P"]:
-        return jax.vmap(lambda weights: weighted_score(problem.model, policy, run, weights))(weights)
+        return jax.vmap(lambda weights: weighted_score(episode.model, episode.policy, run, weights))(weights)
 
-    return jnp.sum(jax.vmap(of_run, in_axes=(0, 1))(episode.runs, jnp.stack(weights)), axis=0), lost
+    return jnp.sum(jax.vmap(of_run, in_axes=(0, 1))(episode.runs, jnp.stack(weights)), axis=0)
 
 
 @eqx.filter_jit

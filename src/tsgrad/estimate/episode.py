@@ -40,24 +40,31 @@ def play(
 ) -> tuple[Episode, Float[Array, ""]]:
     """The episode at an address, and the regret of the runs that were played in its true instance.
 
-    With world "posterior" the first run is all that touches the true instance: the others, and every metric and
-    baseline, see one redrawn from what that run saw.
+    With world "posterior" the first run is all that touches the true instance.
     """
     instance = draw_instance(problem, address, horizon)
-
-    def run(within: Instance, number: Integer[Array, ""]) -> Trajectory:
-        return rollout(problem.model, policy, within, address, number)
-
-    numbers = jnp.arange(rollouts, dtype=jnp.uint32)
     if world == "true":
-        runs = jax.vmap(lambda number: run(instance, number))(numbers)
+        runs = _runs(problem.model, policy, instance, address, jnp.arange(rollouts, dtype=jnp.uint32))
         lost = jax.vmap(lambda arms: regret(instance, arms))(runs.arm)
         return Episode(problem.model, policy, instance, runs, address), jnp.sum(lost) / rollouts
-    live = run(instance, numbers[0])
-    lost = regret(instance, live.arm)
-    redrawn = redraw_instance(problem, instance, live.final_belief, Observed(live.arm, live.reward), address)
+    live = rollout(problem.model, policy, instance, address, jnp.uint32(0))
+    return from_live_run(problem.model, policy, live, address, rollouts), jnp.sum(regret(instance, live.arm))
+
+
+def from_live_run(model: Problem, policy: SamplingPolicy, live: Trajectory, address: Address, rollouts: int) -> Episode:
+    """The episode of which one run is known, and nothing else: the other runs, and every metric and baseline, see an
+    instance redrawn from what that run saw.
+    """
+    observed = Observed(live.arm, live.reward)
+    redrawn = redraw_instance(model, live.context, live.final_belief, observed, address)
     runs = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], live)
     if rollouts > 1:
-        others = jax.vmap(lambda number: run(redrawn, number))(numbers[1:])
+        others = _runs(model, policy, redrawn, address, jnp.arange(1, rollouts, dtype=jnp.uint32))
         runs = jax.tree.map(lambda one, more: jnp.concatenate([one, more]), runs, others)
-    return Episode(problem.model, policy, redrawn, runs, address), jnp.sum(lost)
+    return Episode(model, policy, redrawn, runs, address)
+
+
+def _runs(
+    model: Problem, policy: SamplingPolicy, instance: Instance, address: Address, numbers: Integer[Array, "R"]
+) -> Trajectory:
+    return jax.vmap(lambda number: rollout(model, policy, instance, address, number))(numbers)

@@ -11,6 +11,7 @@ from tsgrad.simulate.blocks import (
 )
 from tsgrad.simulate.engines import Engine, EngineReport, choose_engine, engines
 from tsgrad.simulate.instance import Instance, Observed, draw_instance, redraw_instance
+from tsgrad.simulate.replay import Recorded, replay
 from tsgrad.simulate.rollout import Trajectory, decide, regret, rollout
 from tsgrad.simulate.simulation import CHUNK, Episodes, simulate
 
@@ -23,6 +24,7 @@ __all__ = [
     "Instance",
     "Observed",
     "Precision",
+    "Recorded",
     "Trajectory",
     "block_episodes",
     "check_blocks",
@@ -35,6 +37,7 @@ __all__ = [
     "over_blocks",
     "redraw_instance",
     "regret",
+    "replay",
     "rollout",
     "simulate",
 ]

@@ -78,12 +78,12 @@ def draw_instance(problem: Bandit, address: Address, horizon: int) -> Instance:
     return Instance(truth, world, contexts, address.noise(Stream.REWARD), horizon)
 
 
-def redraw_instance(problem: Bandit, instance: Instance, belief: Any, observed: Observed, address: Address) -> Instance:
+def redraw_instance(model: Problem, contexts: Any, final_belief: Any, observed: Observed, address: Address) -> Instance:
     """The instance drawn anew given all that one run saw of it: the world from the final posterior, the rewards
     that were seen at their (t, arm), all others from fresh noise under the new world.
 
     Given what was seen it has the law of the instance itself, so that what is computed from it has, too.
     """
-    world = problem.model.posterior(belief).sample(address.noise(Stream.POSTERIOR))
+    world = model.posterior(final_belief).sample(address.noise(Stream.POSTERIOR))
     fresh = address.noise(Stream.REDRAWN_REWARD)
-    return Instance(problem.model, world, instance.contexts, fresh, instance.horizon, observed)
+    return Instance(model, world, contexts, fresh, observed.reward.shape[0], observed)

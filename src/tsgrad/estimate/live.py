@@ -1,0 +1,176 @@
+"""Gradients from recorded episodes: a policy that is deployed is updated from what it did, the world never seen."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, UInt32
+
+from tsgrad.checks import BadInput, FloatArray
+from tsgrad.estimate.block import gradients_of, most_rollouts
+from tsgrad.estimate.episode import from_live_run
+from tsgrad.estimate.estimator import Estimator
+from tsgrad.estimate.gradient import Gradient
+from tsgrad.policies import SamplingPolicy, parameter_names, prepared
+from tsgrad.problems import Bandit, FiniteArms, Problem
+from tsgrad.simulate import BLOCK, CHUNK, Precision, Recorded, check_blocks, over_blocks, regret, replay
+from tsgrad.streams import Address, Purpose
+
+
+def gradient_from_episodes(
+    problem: Bandit,
+    policy: SamplingPolicy,
+    estimator: Estimator,
+    episodes: Recorded,
+    *,
+    seed: int,
+    iteration: int = 0,
+    precision: Precision = "float32",
+) -> Gradient:
+    """The gradient at the policy that played the recorded episodes, without the world in which it played them.
+
+    Each episode's world is drawn from its final posterior, and rewards that weren't seen from that world: where the
+    model is right, the estimate has the mean and covariance of the simulator's. The regret is that in these worlds.
+
+        >>> import tsgrad as tg
+        >>> problem = tg.GaussianBandit(arms=2)
+        >>> policy = tg.ReshapedThompson(problem)
+        >>> live = tg.simulate(problem, policy, horizon=5, episodes=100, seed=0, trajectories=True).trajectories
+        >>> found = gradient_from_episodes(problem, policy, Estimator("mean", "self"), Recorded.of(live), seed=1)
+        >>> found.mean.shape
+        (8,)
+    """
+    gradients, lost = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
+    number = len(lost)
+    error = np.sqrt(number) if number > 1 else 0.0
+
+    def standard_error(sample: FloatArray) -> Any:
+        return np.std(sample, axis=0, ddof=1) / error if error else np.full(sample.shape[1:], np.inf)
+
+    return Gradient(
+        gradients[:, 0].mean(axis=0),
+        standard_error(gradients[:, 0]),
+        float(lost.mean()),
+        float(standard_error(lost)),
+        parameter_names(policy),
+    )
+
+
+def recorded_gradients(
+    problem: Bandit,
+    policy: SamplingPolicy,
+    estimators: Mapping[str, Estimator],
+    episodes: Recorded,
+    *,
+    seed: int,
+    iteration: int = 0,
+    precision: Precision = "float32",
+) -> dict[str, FloatArray]:
+    """Each recorded episode's own gradient [N, P], by every estimator."""
+    chosen = tuple(estimators.values())
+    gradients, _ = _gradients(problem, policy, chosen, episodes, seed, iteration, precision)
+    return {name: gradients[:, index] for index, name in enumerate(estimators)}
+
+
+def _gradients(
+    problem: Bandit,
+    policy: SamplingPolicy,
+    estimators: tuple[Estimator, ...],
+    episodes: Recorded,
+    seed: int,
+    iteration: int,
+    precision: Precision,
+) -> tuple[FloatArray, FloatArray]:
+    """Gradients [N, E, P] and regrets [N]."""
+    for estimator in estimators:
+        estimator.check(problem)
+    number, horizon = check_recorded(problem.model, episodes)
+    ready = prepared(policy, problem, horizon)
+    address = Address.of(seed=seed, purpose=Purpose.TRAINING, iteration=iteration)
+    blocks = over_recorded(
+        lambda numbers, block: _block(problem.model, ready, estimators, address, numbers, block), episodes, precision
+    )
+    gradients, lost, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    check_density(log_prob)
+    return gradients.astype(np.float64), lost.astype(np.float64)
+
+
+@eqx.filter_jit
+def _block(
+    model: Problem,
+    policy: SamplingPolicy,
+    estimators: tuple[Estimator, ...],
+    address: Address,
+    numbers: UInt32[Array, "B"],
+    block: Recorded,
+) -> Any:
+    """Gradients [B, E, P], regrets [B] and log-densities of the draws [B, T] of a block of recorded episodes."""
+
+    def one(number: Array, recorded: Recorded) -> Any:
+        live, log_prob = replay(model, policy, recorded)
+        episode = from_live_run(model, policy, live, address.with_episode(number), most_rollouts(estimators))
+        return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob
+
+    return jax.vmap(one)(numbers, block)
+
+
+def over_recorded(compute: Any, episodes: Recorded, precision: Precision) -> Iterator[Any]:
+    """compute(episode numbers [B], their episodes), block by block; the last episode pads the last block."""
+    number = len(np.asarray(episodes.reward))
+
+    def of_block(block: Any) -> Any:
+        numbers = np.uint32(block) * np.uint32(BLOCK) + np.arange(BLOCK, dtype=np.uint32)
+        kept = np.minimum(numbers, number - 1)
+        return compute(numbers, jax.tree.map(lambda leaf: _device(np.asarray(leaf)[kept]), episodes))
+
+    return over_blocks(of_block, episodes=number, precision=precision, chunk=CHUNK)
+
+
+def _device(leaf: Any) -> Any:
+    return jnp.asarray(leaf, jnp.result_type(float) if leaf.dtype.kind == "f" else jnp.int32)
+
+
+def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
+    """(N, T) of recorded episodes that fit a model."""
+    reward = np.asarray(episodes.reward)
+    if reward.ndim != 2 or 0 in reward.shape:
+        raise BadInput(f"episodes.reward must have axes [N, T], got shape {reward.shape}")
+    check_blocks(len(reward), "float32", CHUNK)
+    for name in ("context", "pseudo_action", "arm"):
+        for leaf in jax.tree.leaves(getattr(episodes, name)):
+            if np.shape(leaf)[:2] != reward.shape:
+                raise BadInput(
+                    f"episodes.{name} must have axes [N, T] first, {reward.shape} as rewards have,"
+                    f" got shape {np.shape(leaf)}"
+                )
+    _check_finite("reward", reward)
+    arm = np.asarray(episodes.arm)
+    if not isinstance(model, FiniteArms):
+        _check_finite("arm", arm)
+    elif arm.dtype.kind not in "iu":
+        raise BadInput(f"episodes.arm must hold whole numbers, got {arm.dtype}")
+    elif np.any(wrong := (arm < 0) | (arm >= model.arms)):
+        episode, step = np.argwhere(wrong)[0]
+        raise BadInput(
+            f"episodes.arm[{episode}, {step}] must be an arm from 0 to {model.arms - 1}, got {arm[episode, step]}"
+        )
+    return reward.shape[0], reward.shape[1]
+
+
+def _check_finite(name: str, values: Any) -> None:
+    if not np.all(np.isfinite(values)):
+        where = ", ".join(map(str, np.argwhere(~np.isfinite(values))[0]))
+        raise BadInput(f"episodes.{name}[{where}] must be finite")
+
+
+def check_density(log_prob: FloatArray) -> None:
+    """Raises BadInput where a draw could not have come from the policy. Axes: [N, T]."""
+    if not np.all(np.isfinite(log_prob)):
+        episode, step = np.argwhere(~np.isfinite(log_prob))[0]
+        raise BadInput(
+            f"episodes.pseudo_action[{episode}, {step}] has zero density under this policy:"
+            " give the draws of the policy that played the episodes"
+        )
