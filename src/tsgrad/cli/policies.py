@@ -11,7 +11,7 @@ from tsgrad.checks import BadInput, check_choice
 if TYPE_CHECKING:
     from tsgrad.policies import Policy
 
-NAMES = "`thompson` or another by name, with options as in `scaled-thompson:factor=0.7`; the folder of a run; a policy file."
+NAMES = "by name, with options as in `scaled-thompson:factor=0.7`; the folder of a run; or a policy file."
 
 
 def named_policy(name: str) -> "Policy":
