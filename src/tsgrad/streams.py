@@ -38,6 +38,7 @@ class Purpose(enum.IntEnum):
     EVALUATION = 2
 
 
+@enum.unique
 class Stream(enum.IntEnum):
     """Which quantity of an episode a number belongs to. Numbers of different streams are independent."""
 

@@ -9,6 +9,7 @@ from scipy import stats
 
 import tsgrad as tg
 from conftest import z_bound
+from tsgrad.cli.policies import named_policy
 from tsgrad.evaluate import optimal_regret
 from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.bounds import cheap_bound
@@ -16,6 +17,7 @@ from tsgrad.evaluate.optimum import optimal_reward
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
 from tsgrad.problems import NormalLaw
 from tsgrad.problems.gaussian import GaussianBelief
+from tsgrad.registry import kinds
 
 STANDARD = tg.GaussianBandit(arms=10), 500
 HETERO = tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]), 50
@@ -230,6 +232,22 @@ def test_no_policy_is_below_a_bound(setting):
         error = lost.std() / np.sqrt(len(lost))
         for bound in bounds:
             assert bound.regret <= lost.mean() + 3 * np.hypot(bound.standard_error, error) + 1e-9
+
+
+def test_no_policy_beats_the_optimum_of_two_coins():
+    """Every policy that the command line can name and that takes this problem; 3 standard errors."""
+    problem, horizon = tg.BernoulliBandit(arms=2), 10
+    played = 0
+    named_policy("thompson")  # from here on all of them are known
+    for kind in kinds(tg.Policy):
+        try:
+            lost = tg.simulate(problem, named_policy(kind), horizon=horizon, episodes=5120, seed=6).regret
+        except tg.BadInput:
+            continue
+        played += 1
+        error = lost.std() / np.sqrt(len(lost))
+        assert lost.mean() > optimal_regret(problem, horizon=horizon) - 3 * error, kind
+    assert played >= 1
 
 
 def test_the_same_seed_is_the_same_bound_and_another_is_not():

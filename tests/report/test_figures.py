@@ -10,7 +10,7 @@ import pytest
 
 from tsgrad.report import charts, training_charts
 from tsgrad.report.line_labels import spread
-from tsgrad.report.style import MARKERS, METADATA, SERIES_COLOURS, figure_bytes, save_figure
+from tsgrad.report.style import ACCENT, MARKERS, METADATA, SERIES_COLOURS, figure_bytes, save_figure
 
 RANDOM = np.random.default_rng(0)
 CURVES = {
@@ -33,7 +33,9 @@ DRAWN = {
     ),
     "pulls": lambda: charts.pulls_per_arm(*ARMS, list("abcde"), names=NAMES),
     "phases": lambda: charts.regret_by_phase(*ARMS, list("abcde"), names=NAMES),
-    "learning curves": lambda: training_charts.learning_curves(CURVES, rivals={"rival": 20.0, "other": 18.0}),
+    "learning curves": lambda: training_charts.learning_curves(
+        CURVES, rivals={"rival": 20.0, "other": 18.0}, strong="stable"
+    ),
     "meta-parameters": lambda: training_charts.meta_parameters(
         {"prior_mean": np.zeros(5), "decay": np.zeros(5)}, {"prior_mean": ARMS[0], "decay": ARMS[1]}, list("abcde")
     ),
@@ -89,9 +91,9 @@ def lab(colour, seen_as):
 @pytest.mark.parametrize("blindness", BLINDNESS)
 def test_colours_can_be_told_apart(blindness):
     """Ten units of L*a*b*, several times what can just be noticed (2.3), for any two of the series."""
-    seen = [lab(colour, BLINDNESS[blindness]) for colour in SERIES_COLOURS]
+    seen = [lab(colour, BLINDNESS[blindness]) for colour in (ACCENT, *SERIES_COLOURS)]
     assert min(np.linalg.norm(first - second) for first, second in itertools.combinations(seen, 2)) > 10
-    assert len(set(MARKERS)) >= len(SERIES_COLOURS)
+    assert len(set(MARKERS)) > len(SERIES_COLOURS)
 
 
 def test_labels_are_moved_apart_no_further_than_needed():

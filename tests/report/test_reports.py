@@ -11,6 +11,7 @@ import pytest
 import tsgrad as tg
 from tsgrad.experiments import read_results
 from tsgrad.policies import parameter_vector, with_parameters
+from tsgrad.policies.rivals import Greedy, Uniform
 from tsgrad.registry import to_data
 from tsgrad.report import (
     render,
@@ -176,6 +177,22 @@ def test_reproduction(reproduction_folder, pages, setting):
     assert {"learning-curves.pdf", "pulls-during-training.svg"} <= written
     page = (reproduction_folder / setting / "report.html").read_text()
     assert page == render(report)
+
+
+def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
+    chosen = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": tg.ReshapedThompson(tg.GaussianBandit(arms=7))}
+    monkeypatch.setattr("tsgrad.report.rivals.RIVALS", chosen)
+    report = run_report(run_folder, episodes=2000, seed=5)
+    section = report.sections[0]
+    names = [row.cells[0] for row in section.blocks[0].rows]
+    assert names == ["Thompson sampling", "trained policy", "end of training", "greedy", "uniform"]
+    policies = {"trained": tg.load(run_folder / "policy.json"), "greedy": Greedy()}
+    found = tg.compare(PROBLEM, policies, horizon=20, episodes=2000, seed=5, bound=None)
+    excess, error = found.difference("greedy", "trained")
+    assert excess > 2 * error
+    assert f"greedy, loses {fixed(excess, 1)} more than the trained policy" in section.paragraphs[0]
+    (learning,) = (picture for picture in report.pictures if picture.name == "learning-curve")
+    assert "Not drawn, being far above: uniform" in learning.caption
 
 
 def test_bad_folders(run_folder, tmp_path):

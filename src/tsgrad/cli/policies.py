@@ -1,6 +1,8 @@
 """Policies as the command line names them."""
 
+import importlib
 import json
+import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +11,17 @@ from tsgrad.checks import BadInput, check_choice
 if TYPE_CHECKING:
     from tsgrad.policies import Policy
 
-NAMES = "`thompson` or another by name, with options as in `scaled:factor=0.7`; the folder of a run; a policy file."
+NAMES = "by name, with options as in `scaled-thompson:factor=0.7`; the folder of a run; or a policy file."
 
 
 def named_policy(name: str) -> "Policy":
     """A policy file, the folder of a run, or a kind of policy with its options: `kind:option=value,option=value`."""
+    from tsgrad import policies
     from tsgrad.policies import Policy, load
     from tsgrad.registry import from_data, kinds
 
+    for module in pkgutil.walk_packages(policies.__path__, "tsgrad.policies."):  # each registers what it defines
+        importlib.import_module(module.name)
     path = Path(name)
     if path.is_dir():
         if not (path / "policy.json").exists():

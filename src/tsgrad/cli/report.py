@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 
 def report(
@@ -20,7 +21,8 @@ def report(
     from tsgrad.report import write_reproduction_report, write_run_report
 
     if (folder / "config.toml").exists():
-        path = write_run_report(folder, episodes=episodes, seed=seed, rivals=rivals, figures=figures)
+        with Console(stderr=True).status(f"Playing policies on {episodes:,} episodes"):
+            path = write_run_report(folder, episodes=episodes, seed=seed, rivals=rivals, figures=figures)
     else:
         path = write_reproduction_report(folder)
     typer.echo(f"Report: {path}")

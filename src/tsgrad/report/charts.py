@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from tsgrad.checks import FloatArray
 from tsgrad.report.line_labels import LineLabel, label_lines
 from tsgrad.report.style import ACCENT, DASHES, INK, MUTED, PAPER, Width, panels, styled
 from tsgrad.report.words import INTERVAL_Z
 
+MOST_TICKS = 12  # with more arms, not every one is numbered
 MOST_BARS = 30  # with more arms, bars are too thin to read and a line takes their place
 
 
@@ -159,4 +160,16 @@ def _paired_bars(
         axes.bar(places - 0.2, before, 0.36, facecolor=PAPER, edgecolor=INK, hatch="////", label=names[0])
         axes.bar(places + 0.2, after, 0.36, facecolor=ACCENT, edgecolor=ACCENT, label=names[1])
         axes.set_xticks(places, labels)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, borderaxespad=0, handlelength=1.4)
+        if len(labels) > MOST_TICKS:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=MOST_TICKS))
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1.0),
+        ncols=2,
+        borderaxespad=0,
+        handlelength=1.3,
+        handletextpad=0.5,
+        columnspacing=1.0,
+        fontsize=8,
+    )

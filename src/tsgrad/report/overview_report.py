@@ -13,6 +13,7 @@ from tsgrad.report.reproduction_report import (
     paper_table,
     reproduction_concerns,
     shown_row,
+    spoken_row,
     training_pictures,
     training_sentences,
 )
@@ -31,9 +32,9 @@ def overview_report(folders: Sequence[Path]) -> Report:
     return Report(
         title="The paper's experiments, reproduced",
         subtitle="; ".join(results.title for results in found.values()),
-        headline=f"Of {len(trained)} trained rows with a printed value, {good} are as good as printed or better; of "
-        f"{len(rivals)} rivals, {sum(row.verdict == 'same' for row in rivals)} have the regret that is printed, within "
-        "two combined standard errors.",
+        headline=f"Of the trained policies, {good} of {len(trained)} rows are as good as the paper prints, or better; "
+        f"of the rivals, {sum(row.verdict == 'same' for row in rivals)} of {len(rivals)} agree with it within two "
+        "combined standard errors.",
         key_figures=[_key_figure(results) for results in found.values()],
         concerns=reproduction_concerns({folder.name: results for folder, results in found.items()}),
         sections=[_section(folder.name, results) for folder, results in found.items()],
@@ -54,7 +55,7 @@ def _key_figure(results: Results) -> KeyFigure:
     return KeyFigure(
         results.setting,
         fixed(row.regret, decimals(row.standard_error)),
-        f"{row.name}; Thompson sampling loses {fixed(before.regret, decimals(before.standard_error))}",
+        f"{spoken_row(row)}; Thompson sampling loses {fixed(before.regret, decimals(before.standard_error))}",
         strong=True,
     )
 

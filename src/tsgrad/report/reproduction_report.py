@@ -14,10 +14,11 @@ from tsgrad.report.contents import Concern, Fact, Picture, Report, Section, Tabl
 from tsgrad.report.meaning import arm_labels, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
+from tsgrad.report.recipe import recipe_words
 from tsgrad.report.sections import gain_section, limit_section, ranking_picture
 from tsgrad.report.words import duration, fixed, listing, measured
 
-PLAIN = "Thompson sampling"
+PLAIN, OURS = "Thompson sampling", "our recipe"
 NULLS_COINCIDE = 2.0  # average distance of two curves in standard errors of a point: 1.13 where they are one
 
 
@@ -51,15 +52,26 @@ def reproduction_report(folder: str | Path) -> Report:
 
 
 def shown_row(results: Results) -> Row:
-    """The trained policy that a report is about: of our own recipe where it was run, else the best that was trained."""
-    stable = [row for row in results.rows if row.group == "stable"]
-    candidates = stable or [row for row in results.rows if row.group == "trained"]
-    return min(candidates, key=lambda row: row.regret)
+    """The trained policy that a report is about: what training hands back, by our own recipe where it was run.
+
+    It is not chosen by its regret on the evaluation episodes, which would flatter it.
+    """
+    rows = {row.name: row for row in results.rows}
+    for training in ("stable", "mean/self", "mean/oracle"):
+        for name in (f"{training} (selected)", training):
+            if name in rows:
+                return rows[name]
+    return next(row for row in results.rows if row.group == "trained")
 
 
 def spoken_row(row: Row) -> str:
     """A row's name in sentences and figures."""
-    return PLAIN if row.name == "TS" else row.name
+    return PLAIN if row.name == "TS" else spoken_training(row.name)
+
+
+def spoken_training(name: str) -> str:
+    """A training's name in sentences and figures."""
+    return name.replace("stable", OURS)
 
 
 def outcomes_of(results: Results) -> Outcomes:
@@ -84,7 +96,8 @@ def outcomes_of(results: Results) -> Outcomes:
 def headline(outcomes: Outcomes, results: Results) -> str:
     """The gain in words, and the best that the paper prints."""
     shown = shown_row(results)
-    subject = f"The policy trained with {shown.metric}/{shown.baseline}"
+    recipe = f" by {OURS}" if shown.group == "stable" else ""
+    subject = f"The policy trained with {shown.metric}/{shown.baseline}{recipe}"
     printed = {row.name: row.printed for row in results.rows if row.group == "trained" and row.printed is not None}
     if not printed:
         return outcomes.headline(subject)
@@ -157,22 +170,25 @@ def training_sentences(results: Results) -> list[str]:
 
 def training_pictures(results: Results, outcomes: Outcomes, *, prefix: str = "") -> list[Picture]:
     """Learning curves of all trainings, and how the pulls moved in one of them."""
-    curves = {training.name: _curve(training) for training in results.trainings}
+    curves = {spoken_training(training.name): _curve(training) for training in results.trainings}
     rivals = {spoken_row(row): row.regret for row in results.rows if row.group == "rival"}
     hidden = training_charts.rivals_off_the_chart(curves, rivals)
     away = f" Not drawn, being far above: {', '.join(f'{name} ({fixed(rivals[name], 1)})' for name in hidden)}."
     longest = max(len(curve.regret) for curve in curves.values())
     limit = outcomes.limit
+    strong = spoken_training(_training_of(results, shown_row(results)).name)
+    lines = [*rivals.values(), *([] if limit is None else [limit.regret])]
+    beyond = " Curves that leave the frame went further." if training_charts.leave_the_frame(curves, lines) else ""
     pictures = [
         Picture(
             name=f"{prefix}learning-curves",
             caption=f"Regret on training batches, averaged over {training_charts.averaging_window(longest)} "
-            "iterations. Dashed lines are rivals on the evaluation episodes." + (away if hidden else ""),
+            "iterations. Dashed lines are rivals on the evaluation episodes." + (away if hidden else "") + beyond,
             alternative="Learning curves; regret at the end: "
             + ", ".join(f"{name} {fixed(float(curve.regret[-1]), 1)}" for name, curve in curves.items())
             + ".",
             draw=lambda width: training_charts.learning_curves(
-                curves, rivals=rivals, bound=None if limit is None else limit.regret, width=width
+                curves, rivals=rivals, strong=strong, bound=None if limit is None else limit.regret, width=width
             ),
         )
     ]
@@ -201,7 +217,7 @@ def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
     falling, worse = [], []
     for setting, results in reproduced.items():
         for training in results.trainings:
-            name = f"{setting} {training.name}".strip()
+            name = f"{setting} {spoken_training(training.name)}".strip()
             checks = [point.validation_regret for point in training.history if point.validation_regret is not None]
             falling += [name] * bool(still_falling(checks))
             last, selected = _at_the_end(results, training, "last"), _at_the_end(results, training, "selected")
@@ -237,10 +253,10 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
     listed = [
         Fact("Problem", problem_words(results.problem)),
         Fact("Horizon", f"{results.horizon} steps"),
-        Fact("Trainings", ", ".join(training.name for training in results.trainings)),
-        Fact("Paper's recipe", _recipe(paper.settings)),
+        Fact("Trainings", ", ".join(spoken_training(training.name) for training in results.trainings)),
+        Fact("Paper's recipe", recipe_words(paper.settings, rollouts=None)),
         *(
-            Fact("Our recipe", _recipe(training.settings))
+            Fact("Our recipe", recipe_words(training.settings, rollouts=training.settings.get("rollouts")))
             for training in results.trainings
             if training.recipe == "stable"
         ),
@@ -252,12 +268,6 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
     if seconds:
         listed.append(Fact("Time", duration(sum(seconds.values())), clock=True))
     return listed
-
-
-def _recipe(settings: dict[str, Any]) -> str:
-    rate = settings.get("learning_rate")
-    shown = ", ".join(f"{key} {value}" for key, value in rate.items()) if isinstance(rate, dict) else str(rate)
-    return f"{settings['iterations']:,} iterations of {settings['episodes']:,} episodes, learning rate {shown}"
 
 
 def _curve(training: Training) -> training_charts.Curve:

@@ -21,9 +21,10 @@ from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
 from tsgrad.report.meaning import arm_labels, problem_title, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
+from tsgrad.report.recipe import recipe_words
 from tsgrad.report.rivals import applicable_rivals
 from tsgrad.report.sections import comparison_section, gain_section, limit_section
-from tsgrad.report.words import INTERVAL_Z, decimals, duration, fixed, interval, short
+from tsgrad.report.words import INTERVAL_Z, decimals, duration, fixed, interval
 from tsgrad.streams import Purpose
 from tsgrad.train import Configuration, HistoryRow, read_configuration
 
@@ -210,19 +211,12 @@ def _facts(
     folder: Path, problem: dict[str, Any], configuration: Configuration, *, episodes: int, seed: int
 ) -> list[Fact]:
     settings, estimator = configuration.training, configuration.estimator.build()
-    rate = settings.learning_rate if isinstance(settings.learning_rate, dict) else short(settings.learning_rate)
-    optimiser = settings.optimizer if isinstance(settings.optimizer, str) else settings.optimizer["name"]
-    played = settings.iterations * settings.episodes * estimator.rollouts
     facts = [
         Fact("Problem", problem_words(problem)),
         Fact("Horizon", f"{settings.horizon} steps"),
         Fact("Policy", str(configuration.policy["kind"])),
-        Fact("Estimator", f"{estimator.name}, {estimator.rollouts} run{'s' * (estimator.rollouts > 1)} an episode"),
-        Fact(
-            "Training",
-            f"{settings.iterations:,} iterations of {settings.episodes:,} episodes, {played:,} runs in all; "
-            f"{optimiser}, learning rate {rate}; seed {settings.seed}",
-        ),
+        Fact("Estimator", estimator.name),
+        Fact("Training", f"{recipe_words(settings.model_dump(), rollouts=estimator.rollouts)}; seed {settings.seed}"),
         Fact("Validation", f"{settings.validation_episodes:,} episodes, every {settings.check_every} iterations"),
         Fact("Evaluation", f"{episodes:,} episodes, seed {seed}"),
         Fact("Engine", f"{settings.engine}, {settings.precision}"),

@@ -33,7 +33,8 @@ PALETTE = {
     "sky": "#3d94d1",
 }
 INK, MUTED, LINE, PAPER, ACCENT = (PALETTE[name] for name in ("ink", "muted", "line", "paper", "accent"))
-SERIES_COLOURS = tuple(PALETTE[name] for name in ("vermilion", "green", "purple", "orange", "accent", "sky"))
+# Next to the accent, which is for what a figure is about.
+SERIES_COLOURS = tuple(PALETTE[name] for name in ("vermilion", "green", "purple", "orange", "sky"))
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES: tuple[Any, ...] = ((0, (5, 2)), (0, (1.5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -35,6 +35,7 @@ def learning_curves(
     curves: Mapping[str, Curve],
     *,
     rivals: Mapping[str, float],
+    strong: str | None = None,
     checks: Curve | None = None,
     selected: tuple[int, float] | None = None,
     bound: float | None = None,
@@ -42,7 +43,8 @@ def learning_curves(
 ) -> Figure:
     """Regret on the training batches, averaged over a few iterations; rivals as dashed lines.
 
-    `checks` are the measurements on validation episodes, of which the `selected` one (iteration, regret) is marked.
+    The curve called `strong` stands out; with a single curve it is that. `checks` are the measurements on validation
+    episodes, of which the `selected` one (iteration, regret) is marked.
     Rivals far above where training starts are left out; `rivals_off_the_chart` names them.
 
         >>> curve = Curve(np.arange(100), np.linspace(25, 15, 100))
@@ -54,20 +56,22 @@ def learning_curves(
     figure, (axes,) = panels(width, height=height)
     labels = []
     alone = len(curves) == 1
-    looks = zip(cycle([ACCENT] if alone else SERIES_COLOURS), cycle(MARKERS))
-    for number, ((name, curve), (colour, marker)) in enumerate(zip(curves.items(), looks, strict=False)):
+    colours = cycle(SERIES_COLOURS)
+    for number, ((name, curve), marker) in enumerate(zip(curves.items(), cycle(MARKERS), strict=False)):
         line = _averaged(curve)
+        stands_out = alone or name == strong
+        colour = ACCENT if stands_out else next(colours)
         every = max(1, len(line.iteration) // 6)
         axes.plot(
             line.iteration,
             line.regret,
             color=colour,
-            linewidth=1.8 if alone else 1.3,
+            linewidth=1.9 if stands_out else 1.2,
             marker=None if alone else marker,
             markevery=(number * every // max(1, len(curves)), every),
-            zorder=3,
+            zorder=3.5 if stands_out else 3,
         )
-        labels.append(LineLabel(float(line.regret[-1]), name, colour, strong=True))
+        labels.append(LineLabel(float(line.regret[-1]), name, colour, strong=stands_out))
     if checks is not None:
         axes.plot(
             *checks,
@@ -89,7 +93,10 @@ def learning_curves(
     if bound is not None:
         axes.axhline(bound, color=INK, linewidth=1.0, linestyle=(0, (1, 2)))
         labels.append(LineLabel(bound, "limit", INK))
-    _frame(axes, curves, [*shown.values()] + [bound] * (bound is not None))
+    last = max(float(curve.iteration[-1]) for curve in curves.values())
+    lines = [*shown.values(), *([] if bound is None else [bound])]
+    axes.set(xlabel="iteration", ylabel="regret", xlim=(0, last + 1), ylim=_limits(curves, lines))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
     label_lines(axes, labels, panel_height=height)
     return figure
 
@@ -100,6 +107,12 @@ def rivals_off_the_chart(curves: Mapping[str, Curve], rivals: Mapping[str, float
     return [name for name, regret in rivals.items() if regret > ceiling]
 
 
+def leave_the_frame(curves: Mapping[str, Curve], lines: Sequence[float]) -> bool:
+    """Whether a curve goes so far above where training starts that its top is not drawn."""
+    _, highest = _limits(curves, lines)
+    return any(np.max(_averaged(curve).regret) > highest for curve in curves.values())
+
+
 def _averaged(curve: Curve) -> Curve:
     iteration, regret = (np.asarray(axis, dtype=float) for axis in curve)
     smooth = uniform_filter1d(regret, averaging_window(len(regret)), mode="nearest")
@@ -107,17 +120,15 @@ def _averaged(curve: Curve) -> Curve:
     return Curve(iteration[kept], smooth[kept])
 
 
-def _frame(axes: Axes, curves: Mapping[str, Curve], lines: Sequence[Any]) -> None:
+def _limits(curves: Mapping[str, Curve], lines: Sequence[float]) -> tuple[float, float]:
     """Limits that hold every line, and no more than `HEADROOM` of a curve that went astray."""
-    starts = max(_averaged(curve).regret[0] for curve in curves.values())
-    lowest = min([float(np.min(_averaged(curve).regret)) for curve in curves.values()] + [*lines])
-    highest = max(
-        [min(float(np.max(_averaged(curve).regret)), HEADROOM * starts) for curve in curves.values()] + [*lines]
-    )
+    drawn = [_averaged(curve).regret for curve in curves.values()]
+    ceiling = HEADROOM * max(regret[0] for regret in drawn)
+    shown = [line for line in lines if line <= ceiling]
+    lowest = min([float(np.min(regret)) for regret in drawn] + shown)
+    highest = max([min(float(np.max(regret)), ceiling) for regret in drawn] + shown)
     room = 0.06 * (highest - lowest)
-    last = max(float(curve.iteration[-1]) for curve in curves.values())
-    axes.set(xlabel="iteration", ylabel="regret", xlim=(0, last + 1), ylim=(lowest - room, highest + room))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+    return lowest - room, highest + room
 
 
 @styled

@@ -7,6 +7,7 @@ from tsgrad.policies.rivals.greedy import Greedy
 from tsgrad.policies.rivals.information_directed import InformationDirected
 from tsgrad.policies.rivals.knowledge_gradient import KnowledgeGradient
 from tsgrad.policies.rivals.optimistic_gittins import OptimisticGittins
+from tsgrad.policies.rivals.relaxation_sampling import RelaxationSampling
 from tsgrad.policies.rivals.satisficing import SatisficingThompson
 from tsgrad.policies.rivals.scaled_thompson import ScaledThompson
 from tsgrad.policies.rivals.top_two import TopTwoThompson
@@ -19,6 +20,7 @@ __all__ = [
     "InformationDirected",
     "KnowledgeGradient",
     "OptimisticGittins",
+    "RelaxationSampling",
     "Rival",
     "SatisficingThompson",
     "ScaledThompson",

@@ -32,12 +32,24 @@ def check_applies(rival: Rival, problem: Bandit) -> Any:
     return model
 
 
-def _concrete(cls: type) -> list[type]:
+def _concrete(cls: Any) -> list[Any]:
     found = [] if getattr(cls, "__abstractmethods__", None) else [cls]
-    return found + [one for below in cls.__subclasses__() for one in _concrete(below)]
+    return found + [one for subclass in cls.__subclasses__() for one in _concrete(subclass)]
 
 
-class TableRival(Memoryless, Rival):
+class PreparedRival(Memoryless, Rival):
+    """A rival that prepares to be another policy, which holds what can be computed before anything runs."""
+
+    def act(
+        self, model: Problem, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+    ) -> Integer[Array, ""]:
+        """For a single decision; for many of them, prepare once."""
+        ready = self.prepare(model, clock.horizon)
+        arm: Integer[Array, ""] = ready.act(model, belief, memory, context, clock, noise)
+        return arm
+
+
+class TableRival(PreparedRival):
     """A rival whose index can be computed before anything runs: it prepares to be an `IndexPolicy`.
 
     A row is what the index of one arm adds to its posterior mean, [T, cell]; arms that are alike share it.
@@ -56,12 +68,6 @@ class TableRival(Memoryless, Rival):
         row = self.gaussian_row if isinstance(model, GaussianBandit) else self.bernoulli_row
         return IndexPolicy(table=stacked_rows(row, model, horizon, steps=horizon))
 
-    def act(
-        self, model: Problem, belief: Any, memory: None, context: None, clock: Clock, noise: Noise
-    ) -> Integer[Array, ""]:
-        """For a single decision; for many of them, prepare once."""
-        return self.prepare(model, clock.horizon).act(model, belief, memory, context, clock, noise)
-
 
 def stacked_rows(row: Callable[[float, float, int], FloatArray], model: Any, horizon: int, *, steps: int) -> FloatArray:
     """A row for each arm, or one where arms are alike but for their prior means: [arm or 1, steps, cell]."""
@@ -76,9 +82,9 @@ def stacked_rows(row: Callable[[float, float, int], FloatArray], model: Any, hor
 
 def posterior_std(prior_std: float, noise_std: float, pulls: FloatArray) -> FloatArray:
     """The standard deviation of a Gaussian arm's mean after `pulls` rewards."""
-    return prior_std / np.sqrt(1 + (prior_std / noise_std) ** 2 * pulls)
+    return np.asarray(prior_std / np.sqrt(1 + (prior_std / noise_std) ** 2 * pulls))
 
 
 def normal_pdf(z: FloatArray) -> FloatArray:
     """The standard normal density, on the host."""
-    return np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi))

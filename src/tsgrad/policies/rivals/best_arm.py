@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 
@@ -24,7 +25,7 @@ def moved_variance(probability: Float[Array, "K"], moved: Float[Array, "K K"]) -
     >>> print(moved_variance(jnp.array([0.5, 0.5]), jnp.array([[0.2, -0.1], [-0.2, 0.1]])))
     [0.16 0.04]
     """
-    smallest = jnp.finfo(probability.dtype).tiny
+    smallest = np.finfo(probability.dtype).tiny
     share = jnp.where(probability > smallest, 1 / jnp.maximum(probability, smallest), 0.0)
     return jnp.sum(moved**2 * share[:, None], axis=0)
 
@@ -38,7 +39,7 @@ def information(probability: Float[Array, "K outcomes"], chance: Float[Array, "o
         >>> print(information(jnp.eye(2), jnp.array([0.5, 0.5])).round(4))  # log 2
         0.6931
     """
-    smallest = jnp.finfo(probability.dtype).tiny
+    smallest = np.finfo(probability.dtype).tiny
     p = probability / jnp.maximum(jnp.sum(probability, axis=0), smallest)
     q = jnp.broadcast_to((p @ chance)[:, None], p.shape)
     seen = (p > smallest) & (q > smallest)

@@ -109,5 +109,5 @@ def _hazard(
 ) -> Float[Array, "K G"]:
     """h_i(x) = f_i / F_i; 0 where F is too small to matter."""
     density = jnp.exp(_standardised(x, mean, scale) ** 2 / -2) * (1 / (np.sqrt(2 * np.pi) * scale))[:, None]
-    smallest = jnp.finfo(x.dtype).tiny
+    smallest = np.finfo(x.dtype).tiny
     return jnp.where(below > smallest, density / jnp.maximum(below, smallest), 0.0)

@@ -62,7 +62,8 @@ def _roots(prices: FloatArray, excess: FloatArray) -> FloatArray:
 
     def root_through(first: FloatArray, second: FloatArray) -> FloatArray:
         high, low = excess[row, first], excess[row, second]
-        return prices[first] + (prices[second] - prices[first]) * high / np.where(high > low, high - low, np.inf)
+        gap = np.where(high > low, high - low, np.inf)
+        return np.asarray(prices[first] + (prices[second] - prices[first]) * high / gap)
 
     left = right - 1
     bounds = prices[left], root_through(left, right)

@@ -35,6 +35,6 @@ class Greedy(Memoryless, Rival):
         return self
 
     def act(
-        self, model: FiniteArms, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         return jnp.argmax(model.posterior_means(belief, context))

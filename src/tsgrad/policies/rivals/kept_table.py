@@ -1,5 +1,6 @@
 """Tables that take long to compute are kept on disk, in the user's cache folder."""
 
+import contextlib
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -22,10 +23,8 @@ def kept_table(name: str, horizon: int, compute: Callable[[int], FloatArray]) ->
     table = _read(path)
     if table is None or len(table) < horizon:
         table = compute(horizon)
-        try:
+        with contextlib.suppress(BadInput):
             write_whole(path, lambda file: np.savez_compressed(file, table=table))
-        except BadInput:
-            pass
     return table
 
 

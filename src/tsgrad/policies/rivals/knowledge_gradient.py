@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import jax.scipy.stats as stats
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies.base import Clock, Memoryless, Policy
@@ -47,7 +48,7 @@ class KnowledgeGradient(Memoryless, Rival):
 
 def _best_other(mean: Float[Array, "K"]) -> Float[Array, "K"]:
     """The largest mean among the other arms; far below all where there is none."""
-    others = jnp.where(jnp.eye(mean.shape[0], dtype=bool), jnp.finfo(mean.dtype).min, mean)
+    others = jnp.where(jnp.eye(mean.shape[0], dtype=bool), np.finfo(mean.dtype).min, mean)
     return jnp.max(others, axis=1)
 
 

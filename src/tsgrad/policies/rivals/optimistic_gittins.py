@@ -43,7 +43,7 @@ class OptimisticGittins(TableRival):
 
     def gaussian_row(self, prior_std: float, noise_std: float, horizon: int) -> FloatArray:
         bonus = optimistic_bonus(self.discounts(horizon))
-        return np.outer(bonus, posterior_std(prior_std, noise_std, np.arange(horizon)))
+        return np.outer(bonus, posterior_std(prior_std, noise_std, np.arange(horizon, dtype=np.float64)))
 
     def bernoulli_row(self, alpha: float, beta: float, horizon: int) -> FloatArray:
         successes, failures = bernoulli_cells(horizon)
@@ -79,8 +79,9 @@ def optimistic_beta_index(a: FloatArray, b: FloatArray, discount: float, start: 
         below = special.betainc(a, b, v)
         optimum = v * below + mean * (1 - special.betainc(a + 1, b, v))
         excess = v - discount * optimum - (1 - discount) * mean
-        moved = np.minimum(v - excess / (1 - discount * below), 1.0)
-        if np.max(np.abs(moved - v)) < 1e-12:
-            return moved
+        moved: FloatArray = np.minimum(v - excess / (1 - discount * below), 1.0)
+        settled = np.max(np.abs(moved - v)) < 1e-12
         v = moved
+        if settled:
+            break
     return v

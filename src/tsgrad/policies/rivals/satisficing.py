@@ -25,9 +25,10 @@ _NEVER = 2**31 - 1
 
 @register("satisficing-thompson")
 class SatisficingThompson(Rival):
-    """Draws a world and plays, among arms within `tolerance` of its best, the one tried first (Russo and Van Roy, 2022).
+    """Draws a world and plays, among arms within `tolerance` of its best, the one that was tried first.
 
-    Arms not yet tried come after those that were, in their order. At tolerance 0 this is Thompson sampling.
+    Arms not yet tried come after those that were, in their order (Russo and Van Roy, 2022). At tolerance 0 this is
+    Thompson sampling.
 
     For many arms and little time, where looking for the best arm takes longer than there is to profit from it.
 
@@ -51,11 +52,11 @@ class SatisficingThompson(Rival):
         check_applies(self, problem)
         return self
 
-    def init(self, model: FiniteArms) -> FirstTries:
+    def init(self, model: Any) -> FirstTries:
         return FirstTries(jnp.int32(0), jnp.full(model.arms, _NEVER, jnp.int32))
 
     def act(
-        self, model: FiniteArms, belief: Any, memory: FirstTries, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: FirstTries, context: Any, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         means = model.means(model.posterior(belief).sample(noise), context)
         enough = means >= jnp.max(means) - self.tolerance

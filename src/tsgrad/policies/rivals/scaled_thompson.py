@@ -3,19 +3,16 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from jaxtyping import Array, Integer
 
 from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
-from tsgrad.policies.base import Clock, Memoryless
 from tsgrad.policies.index import IndexPolicy
-from tsgrad.policies.rivals.base import Rival, check_applies, posterior_std, stacked_rows
-from tsgrad.problems import Bandit, GaussianBandit, Problem
+from tsgrad.policies.rivals.base import PreparedRival, check_applies, posterior_std, stacked_rows
+from tsgrad.problems import Bandit, GaussianBandit
 from tsgrad.registry import register
-from tsgrad.streams import Noise
 
 
 @register("scaled-thompson")
-class ScaledThompson(Memoryless, Rival):
+class ScaledThompson(PreparedRival):
     """Draws each arm from N(m, (factor s)^2) and plays the largest draw; at factor 1 this is Thompson sampling.
 
     A factor above 1 guards against a wrong model (Agrawal and Goyal, 2013, need one for their bounds); one below 1
@@ -38,12 +35,9 @@ class ScaledThompson(Memoryless, Rival):
 
     def prepare(self, problem: Bandit, horizon: int) -> IndexPolicy:
         def row(prior_std: float, noise_std: float, horizon: int) -> FloatArray:
-            return self.factor * posterior_std(prior_std, noise_std, np.arange(horizon))[None]
+            return np.asarray(self.factor * posterior_std(prior_std, noise_std, np.arange(horizon, dtype=np.float64)))[
+                None
+            ]
 
         spread = stacked_rows(row, check_applies(self, problem), horizon, steps=1)
         return IndexPolicy(table=np.zeros((1, 1, horizon)), spread=spread)
-
-    def act(
-        self, model: Problem, belief: Any, memory: None, context: None, clock: Clock, noise: Noise
-    ) -> Integer[Array, ""]:
-        return self.prepare(model, clock.horizon).act(model, belief, memory, context, clock, noise)

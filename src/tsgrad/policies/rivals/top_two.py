@@ -45,7 +45,7 @@ class TopTwoThompson(Memoryless, Rival):
         return self
 
     def act(
-        self, model: FiniteArms, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         law = model.posterior(belief)
         # Sub-address 0 decides, 1 is the draw, 2 and later are redraws; their own sub-addresses are for the law to use.
@@ -54,7 +54,7 @@ class TopTwoThompson(Memoryless, Rival):
         runner_up = jnp.argmax(jnp.where(jnp.arange(model.arms) == best, -jnp.inf, means))
         settled = noise.at(0).uniform(0) <= self.beta
 
-        def unfinished(search: tuple[Array, Array]) -> Array:
+        def unfinished(search: tuple[Array, Array]) -> Any:
             attempt, arm = search
             return ~settled & (arm == best) & (attempt < MOST_ATTEMPTS)
 

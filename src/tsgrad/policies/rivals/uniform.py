@@ -31,7 +31,7 @@ class Uniform(Memoryless, Rival):
         return self
 
     def act(
-        self, model: FiniteArms, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         arm = jnp.floor(noise.uniform(0) * model.arms).astype(int)
         return jnp.minimum(arm, model.arms - 1)  # a uniform may be 1
