@@ -10,6 +10,7 @@ import pytest
 
 import tsgrad as tg
 from tsgrad.experiments import read_results
+from tsgrad.experiments.rivals import RivalPolicy
 from tsgrad.policies import parameter_vector, with_parameters
 from tsgrad.policies.rivals import Greedy, Uniform
 from tsgrad.registry import to_data
@@ -180,7 +181,9 @@ def test_reproduction(reproduction_folder, pages, setting):
 
 
 def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
-    chosen = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": tg.ReshapedThompson(tg.GaussianBandit(arms=7))}
+    of_other_arms = tg.ReshapedThompson(tg.GaussianBandit(arms=7))
+    policies = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": of_other_arms}
+    chosen = {name: RivalPolicy(lambda policy=policy: policy) for name, policy in policies.items()}
     monkeypatch.setattr("tsgrad.report.rivals.RIVALS", chosen)
     report = run_report(run_folder, episodes=2000, seed=5)
     section = report.sections[0]
