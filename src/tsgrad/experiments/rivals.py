@@ -4,13 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from tsgrad.policies import Policy, Thompson
-from tsgrad.policies.rivals import (
+from tsgrad.policies import (
     BayesUCB,
     FiniteHorizonGittins,
     InformationDirected,
     KnowledgeGradient,
     OptimisticGittins,
+    Policy,
+    Thompson,
 )
 
 
