@@ -30,18 +30,24 @@ def moved(problem, shared=False):
     return with_parameters(policy, vector + 0.3 * np.random.default_rng(1).standard_normal(vector.shape))
 
 
-def index_policy(rows):
-    return tg.IndexPolicy(table=np.random.default_rng(2).uniform(0, 1, (rows, 30, 30)))
+def index_policy(rows, steps, cells, spread=None):
+    draw = np.random.default_rng(2).uniform
+    return tg.IndexPolicy(
+        table=draw(0, 1, (rows, steps, cells)), spread=None if spread is None else draw(0, 1, (*spread, cells))
+    )
 
 
 CASES = {
     "gaussian, plain": (GAUSSIAN, tg.Thompson()),
     "gaussian, reshaped": (GAUSSIAN, moved(GAUSSIAN)),
     "gaussian, shared": (ALIKE, moved(ALIKE, shared=True)),
-    "gaussian, index": (GAUSSIAN, index_policy(3)),
-    "gaussian, one index": (GAUSSIAN, index_policy(1)),
+    "gaussian, index": (GAUSSIAN, index_policy(3, 30, 30)),
+    "gaussian, one index": (GAUSSIAN, index_policy(1, 30, 30, spread=(3, 1))),
+    "gaussian, index for all times": (GAUSSIAN, index_policy(3, 1, 30, spread=(1, 30))),
     "bernoulli, plain": (BERNOULLI, tg.Thompson()),
     "bernoulli, reshaped": (BERNOULLI, moved(BERNOULLI)),
+    "bernoulli, index": (BERNOULLI, index_policy(3, 30, 465)),
+    "bernoulli, one index": (BERNOULLI, index_policy(1, 1, 465, spread=(1, 1))),
 }
 of_cases = pytest.mark.parametrize(("problem", "policy"), CASES.values(), ids=CASES)
 TRAINED = {name: case for name, case in CASES.items() if not isinstance(case[1], tg.Thompson | tg.IndexPolicy)}
@@ -291,16 +297,16 @@ def test_without_a_compiler_the_install_succeeds(tmp_path):
             r"engine must be one of auto, jax, native, got 'naive' \(did you mean 'native'\?\)",
         ),
         (
-            lambda: tg.simulate(GAUSSIAN, index_policy(2), horizon=30, episodes=4, seed=0),
-            r"table must be \(3 or 1, 30, 30\) for this problem and horizon, got \(2, 30, 30\)",
+            lambda: tg.simulate(GAUSSIAN, index_policy(2, 30, 30), horizon=30, episodes=4, seed=0),
+            r"table must be \(3 or 1, 30 or 1, 30\) for this problem and horizon, got \(2, 30, 30\)",
+        ),
+        (
+            lambda: tg.simulate(BERNOULLI, index_policy(1, 1, 465, (2, 1)), horizon=30, episodes=4, seed=0),
+            r"spread must be \(3 or 1, 30 or 1, 465\) for this problem and horizon, got \(2, 1, 465\)",
         ),
         (
             lambda: tg.IndexPolicy(table=np.zeros((2, 3))),
-            r"table must be \[arm or 1, pulls < T, T\], got shape \(2, 3\)",
-        ),
-        (
-            lambda: tg.simulate(BERNOULLI, index_policy(3), horizon=30, episodes=4, seed=0),
-            "problem must be a GaussianBandit for this policy",
+            r"table must be \[arm or 1, t or 1, cell\], got shape \(2, 3\)",
         ),
     ],
 )

@@ -107,7 +107,14 @@ class Bernoulli {
   }
 
   Real posterior_mean(int k, Real pulls, Real total) const {
-    return (prior_alpha_[k] + total) / (prior_alpha_[k] + prior_beta_[k] + pulls);
+    const Real alpha = prior_alpha_[k] + total, beta = prior_beta_[k] + (pulls - total);
+    return alpha / (alpha + beta);
+  }
+
+  // What an index depends on, as in tsgrad/policies/index.py.
+  static std::size_t cell(Real pulls, Real total) {
+    const std::size_t count = static_cast<std::size_t>(pulls);
+    return count * (count + 1) / 2 + static_cast<std::size_t>(total);
   }
 
   void start(Cache&) const {}

@@ -75,8 +75,11 @@ class Gaussian {
   }
 
   Real posterior_mean(int k, Real pulls, Real total) const {
-    return (prior_mean_[k] + prior_ratio_[k] * total) / (1 + prior_ratio_[k] * pulls);
+    return (prior_mean_[k] + prior_ratio_[k] * total) * (1 / (1 + prior_ratio_[k] * pulls));
   }
+
+  // What an index depends on, as in tsgrad/policies/index.py.
+  static std::size_t cell(Real pulls, Real) { return static_cast<std::size_t>(pulls); }
 
   void start(Cache& cache) const {
     Arms<Real> arm;
@@ -160,40 +163,6 @@ class Gaussian {
   std::vector<Real> prior_mean_, prior_std_, noise_std_, prior_ratio_;     // [K], the problem
   std::vector<Real> mean_, ratio_, ratio_moves_;                           // [K], the policy
   std::vector<Real> std_, inverse_std_, half_, half_log_;                  // [T][K], the policy over time
-};
-
-// Index policies for Gaussian arms: posterior mean + table[arm, pulls, t], nothing drawn.
-template <class RealType>
-class GaussianIndex : public Gaussian<RealType> {
- public:
-  using Real = RealType;
-  using Base = Gaussian<Real>;
-  static constexpr int kMeta = 0;
-
-  GaussianIndex(const FamilyInput& input, const double* table, int rows) : Base(input), rows_(rows) {
-    table_.assign(table, table + static_cast<std::size_t>(rows) * input.horizon * input.horizon);
-  }
-
-  template <bool Score, bool Keep, bool Factor>
-  void draw(const typename Base::Cache&, const Keys&, const Real* pulls, const Real* total, int t, const Lanes<Real>&,
-            Real*, Arms<Real>& arm) const {
-    const std::size_t T = this->horizon;
-    Lanes<Real> best;
-    for (int k = 0; k < this->arms; ++k) {
-      const Real* const rows = table_.data() + (rows_ == 1 ? 0 : k * T * T);
-      TSGRAD_EACH_LANE {
-        const Real count = pulls[k * kLanes + l];
-        const Real value = this->posterior_mean(k, count, total[k * kLanes + l]) + rows[std::size_t(count) * T + t - 1];
-        const bool better = k == 0 || value > best[l];
-        best[l] = better ? value : best[l];
-        arm[l] = better ? k : arm[l];
-      }
-    }
-  }
-
- private:
-  int rows_;
-  std::vector<Real> table_;  // [arm or 1][pulls][t]
 };
 
 }  // namespace tsgrad

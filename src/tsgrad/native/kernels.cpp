@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "bernoulli.hpp"
 #include "blocks.hpp"
+#include "index.hpp"
 
 namespace nb = nanobind;
 using namespace tsgrad;
@@ -23,7 +23,6 @@ using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cp
 struct Request {
   std::string family, precision;
   FamilyInput input;
-  std::optional<Cube> table;
   Plan plan;
   std::uint32_t first_block, blocks;
   int threads;
@@ -111,10 +110,31 @@ nb::dict gradient(const std::string& family, const std::string& precision, Matri
   return result;
 }
 
+// A table [arm or 1][step or 1][cell], checked.
+TableInput make_table(const Cube& table, const Request& request) {
+  const std::size_t arms = request.input.arms, steps = request.input.horizon;
+  const std::size_t cells = request.family == "gaussian" ? steps : steps * (steps + 1) / 2;
+  const TableInput input{table.data(), table.shape(0), table.shape(1), table.shape(2)};
+  if ((input.rows != 1 && input.rows != arms) || (input.steps != 1 && input.steps != steps) || input.cells != cells)
+    throw std::invalid_argument("a table must be [arm or 1][step or 1][cell]");
+  return input;
+}
+
+template <class Real>
+void run_index(Request& request, const Cube& table, const std::optional<Cube>& spread, const SimulationOutput& out) {
+  const TableInput means = make_table(table, request);
+  std::optional<TableInput> spreads;
+  if (spread) spreads = make_table(*spread, request);
+  if (request.family == "gaussian")
+    run<SimulationWorker>(Index<Gaussian<Real>>(request.input, means, spreads), request, out);
+  else
+    run<SimulationWorker>(Index<Bernoulli<Real>>(request.input, means, spreads), request, out);
+}
+
 nb::dict simulate(const std::string& family, const std::string& precision, Matrix problem, Matrix policy, int horizon,
                   std::uint64_t seed, std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes,
                   std::uint32_t first_block, std::uint32_t blocks, int threads, std::optional<Cube> table,
-                  bool trajectories) {
+                  std::optional<Cube> spread, bool trajectories) {
   Request request = make_request(family, precision, problem, policy, horizon, seed, purpose, iteration, episodes,
                                  first_block, blocks, threads);
   const std::size_t arms = problem.shape(1), steps = horizon;
@@ -128,18 +148,12 @@ nb::dict simulate(const std::string& family, const std::string& precision, Matri
     result["arms"] = zeros<std::int32_t>({blocks, kBlock, steps}, out.arms);
     result["rewards"] = zeros<double>({blocks, kBlock, steps}, out.rewards);
   }
-  if (!table) {
+  if (!table)
     run_precision<SimulationWorker>(request, out);
-    return result;
-  }
-  const int rows = static_cast<int>(table->shape(0));
-  if (family != "gaussian" || (rows != 1 && rows != static_cast<int>(arms)) || table->shape(1) != steps ||
-      table->shape(2) != steps)
-    throw std::invalid_argument("table must be [arm or 1][pulls < T][T], for gaussian arms");
-  if (precision == "float64")
-    run<SimulationWorker>(GaussianIndex<double>(request.input, table->data(), rows), request, out);
+  else if (precision == "float64")
+    run_index<double>(request, *table, spread, out);
   else
-    run<SimulationWorker>(GaussianIndex<float>(request.input, table->data(), rows), request, out);
+    run_index<float>(request, *table, spread, out);
   return result;
 }
 
@@ -167,5 +181,5 @@ NB_MODULE(TSGRAD_MODULE, module) {
              "baseline"_a, "rollouts"_a, "single_time"_a, "shared"_a, "every_episode"_a);
   module.def("simulate", &simulate, nb::kw_only(), "family"_a, "precision"_a, "problem"_a, "policy"_a, "horizon"_a,
              "seed"_a, "purpose"_a, "iteration"_a, "episodes"_a, "first_block"_a, "blocks"_a, "threads"_a,
-             "table"_a.none(), "trajectories"_a);
+             "table"_a.none(), "spread"_a.none(), "trajectories"_a);
 }

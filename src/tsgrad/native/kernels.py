@@ -27,7 +27,8 @@ class Kernel(NamedTuple):
     problem: FloatArray
     policy: FloatArray
     shared: bool
-    table: FloatArray | None  # [K or 1, pulls, T] of an index policy
+    table: FloatArray | None = None  # of an index policy: [K or 1, T or 1, cell]
+    spread: FloatArray | None = None
 
 
 @functools.cache
@@ -54,21 +55,22 @@ def kernel_for(problem: Bandit, policy: Policy) -> Kernel | None:
     model = problem.model
     if model is not problem.truth:
         return None
+    start: Any
     if isinstance(model, GaussianBandit):
-        numbers = np.stack([model.prior_mean, model.prior_std, model.noise_std])
-        if isinstance(policy, IndexPolicy):
-            start = ReshapedThompson(model)
-            return Kernel("gaussian", numbers, _rows(start, model.arms), False, np.ascontiguousarray(policy.table))
-        if isinstance(policy, Thompson | ReshapedGaussian):
-            return _sampling("gaussian", numbers, model, policy)
-    if isinstance(model, BernoulliBandit) and isinstance(policy, Thompson | ReshapedBernoulli):
-        return _sampling("bernoulli", np.stack([model.alpha, model.beta]), model, policy)
-    return None
-
-
-def _sampling(family: str, numbers: FloatArray, model: GaussianBandit | BernoulliBandit, policy: Policy) -> Kernel:
-    reshaped: Any = ReshapedThompson(model) if isinstance(policy, Thompson) else policy
-    return Kernel(family, numbers, _rows(reshaped, model.arms), np.ndim(reshaped.decay) == 0, None)
+        family, numbers = "gaussian", np.stack([model.prior_mean, model.prior_std, model.noise_std])
+        start, reshaped = ReshapedThompson(model), isinstance(policy, ReshapedGaussian)
+    elif isinstance(model, BernoulliBandit):
+        family, numbers = "bernoulli", np.stack([model.alpha, model.beta])
+        start, reshaped = ReshapedThompson(model), isinstance(policy, ReshapedBernoulli)
+    else:
+        return None
+    if isinstance(policy, IndexPolicy):
+        table, spread = (None if one is None else np.ascontiguousarray(one) for one in (policy.table, policy.spread))
+        return Kernel(family, numbers, _rows(start, model.arms), False, table, spread)
+    sampled: Any = start if isinstance(policy, Thompson) else policy if reshaped else None
+    if sampled is None:
+        return None
+    return Kernel(family, numbers, _rows(sampled, model.arms), np.ndim(sampled.decay) == 0)
 
 
 def _rows(policy: Any, arms: int) -> FloatArray:
@@ -91,11 +93,12 @@ def _calls(
     episodes: int,
     precision: str,
     threads: int | None,
+    first_block: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """The arguments of one call after the other, each for a bounded number of blocks."""
+    """The arguments of one call after the other, each for a bounded number of blocks; `episodes` is where they end."""
     module = compiled()
     blocks = -(-episodes // module.BLOCK)
-    for first in range(0, blocks, _BLOCKS_A_CALL):
+    for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {
             "family": kernel.family,
             "precision": precision,
@@ -147,4 +150,6 @@ def simulation_blocks(
 ) -> Iterator[dict[str, Any]]:
     """Regret and reward [block, 256], what was lost [block, T], pulls [block, K]; arms and rewards on request."""
     for call in _calls(kernel, threads=threads, **where):
-        yield compiled(instruction_set).simulate(**call, table=kernel.table, trajectories=trajectories)
+        yield compiled(instruction_set).simulate(
+            **call, table=kernel.table, spread=kernel.spread, trajectories=trajectories
+        )

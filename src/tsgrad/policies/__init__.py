@@ -5,6 +5,7 @@ from tsgrad.policies.base import (
     Memoryless,
     Policy,
     SamplingPolicy,
+    computed_once,
     load,
     parameter_names,
     parameter_vector,
@@ -19,23 +20,50 @@ from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
 from tsgrad.policies.reshaped_evidence import ReshapedEvidence
 from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
 from tsgrad.policies.reshaped_normal import ReshapedNormal
+from tsgrad.policies.rivals import (
+    BayesUCB,
+    FiniteHorizonGittins,
+    Greedy,
+    InformationDirected,
+    KnowledgeGradient,
+    OptimisticGittins,
+    RelaxationSampling,
+    Rival,
+    SatisficingThompson,
+    ScaledThompson,
+    TopTwoThompson,
+    Uniform,
+)
 from tsgrad.policies.shifted import shifted
 from tsgrad.policies.thompson import Thompson
 
 __all__ = [
+    "BayesUCB",
     "Clock",
+    "FiniteHorizonGittins",
+    "Greedy",
     "IndexPolicy",
+    "InformationDirected",
+    "KnowledgeGradient",
     "Memoryless",
+    "OptimisticGittins",
     "Policy",
     "RecurrentPolicy",
     "RecurrentThompson",
+    "RelaxationSampling",
     "ReshapedBernoulli",
     "ReshapedEvidence",
     "ReshapedGaussian",
     "ReshapedNormal",
     "ReshapedThompson",
+    "Rival",
     "SamplingPolicy",
+    "SatisficingThompson",
+    "ScaledThompson",
     "Thompson",
+    "TopTwoThompson",
+    "Uniform",
+    "computed_once",
     "load",
     "parameter_names",
     "parameter_vector",

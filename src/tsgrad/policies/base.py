@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
@@ -35,6 +36,17 @@ class Clock(NamedTuple):
     def fraction_left(self) -> float | Float[Array, ""]:
         """Left / T: one at the first step, 1/T at the last."""
         return self.left / self.horizon
+
+
+Value = TypeVar("Value")
+
+
+def computed_once(value: Value, clock: Clock) -> Value:
+    """The value itself. XLA would compute it anew inside each of its consumers, a comparison of arms or a sum among
+    them, where it may not be vectorised; a branch it can't see through makes it compute it once, and for all.
+    """
+    kept: Value = jax.lax.cond(clock.t > 0, lambda x: x, lambda x: jax.tree.map(jnp.zeros_like, x), value)
+    return kept
 
 
 class Policy(eqx.Module):

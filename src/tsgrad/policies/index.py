@@ -1,51 +1,119 @@
-"""Index policies: each arm has a number that depends on it alone, and the largest is played."""
+"""Index policies: each arm has a number that depends on it alone, looked up in a table, and the largest is played."""
 
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Integer
+import numpy as np
+from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import BadInput, Leaf, check_array
+from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.problems import Bandit, GaussianBandit, Problem
+from tsgrad.problems import Bandit, BernoulliBandit, GaussianBandit, Problem
+from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
+MOST_ENTRIES = 2**25  # of a table: 256 MB
+
 
 @register("index")
 class IndexPolicy(Memoryless, Policy):
-    """Plays the arm with the largest posterior mean + table[arm, pulls, t - 1], for Gaussian arms.
+    """Plays the arm with the largest posterior mean + table[arm, t - 1, cell] (+ spread[arm, t - 1, cell] * normal).
 
-    `table` is [K, T, T], or [1, T, T] where all arms have the same one. Greedy is the table of zeros.
+    A cell is what the arm has shown: for Gaussian arms its pulls, of which there are T; for Bernoulli arms
+    n (n + 1) / 2 + successes with n its pulls, of which there are T (T + 1) / 2. An axis of arms or of time has
+    length 1 where the numbers are the same for all arms, or at all times. Greedy is a single table of zeros; a
+    `spread` makes the index random, with a normal of its own for each arm: with the posterior's standard deviations
+    as the spread this is Thompson sampling.
 
         >>> import numpy as np
-        >>> from tsgrad.problems import Bandit, GaussianBandit
-        >>> greedy = IndexPolicy(table=np.zeros((1, 20, 20)))
+        >>> from tsgrad.problems import GaussianBandit
+        >>> greedy = IndexPolicy(table=np.zeros((1, 1, 20)))
         >>> greedy.prepare(GaussianBandit(arms=3), horizon=20) is greedy
         True
     """
 
     table: Leaf
+    spread: Leaf | None
 
-    def __init__(self, *, table: Any) -> None:
-        self.table = check_array("table", table)
-        if self.table.ndim != 3 or self.table.shape[1] != self.table.shape[2]:
-            raise BadInput(f"table must be [arm or 1, pulls < T, T], got shape {self.table.shape}")
+    def __init__(self, *, table: Any, spread: Any = None) -> None:
+        self.table = _check_axes("table", table)
+        self.spread = None if spread is None else _check_axes("spread", spread)
 
     def prepare(self, problem: Bandit, horizon: int) -> "IndexPolicy":
         model = problem.model
-        if not isinstance(model, GaussianBandit):
-            raise BadInput(f"problem must be a GaussianBandit for this policy, got {type(model).__name__}")
-        if self.table.shape not in {(1, horizon, horizon), (model.arms, horizon, horizon)}:
-            wanted = f"({model.arms} or 1, {horizon}, {horizon})"
-            raise BadInput(f"table must be {wanted} for this problem and horizon, got {self.table.shape}")
+        if not isinstance(model, GaussianBandit | BernoulliBandit):
+            raise BadInput(
+                f"problem must be a GaussianBandit or a BernoulliBandit for this policy, got {type(model).__name__}"
+            )
+        arms, steps, cells = model.arms, horizon, cell_count(model, horizon)
+        for name, table in (("table", self.table), ("spread", self.spread)):
+            if table is not None and not (
+                table.shape[0] in (1, arms) and table.shape[1] in (1, steps) and table.shape[2] == cells
+            ):
+                wanted = f"({arms} or 1, {steps} or 1, {cells})"
+                raise BadInput(f"{name} must be {wanted} for this problem and horizon, got {table.shape}")
         return self
 
     def act(
-        self, model: Problem, belief: GaussianBelief, memory: None, context: None, clock: Clock, noise: Noise
+        self, model: Problem, belief: Any, memory: None, context: None, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        assert isinstance(model, GaussianBandit)
-        rows = jnp.arange(model.arms) if self.table.shape[0] > 1 else 0
-        bonus = jnp.asarray(self.table)[rows, belief.pulls.astype(int), clock.t - 1]
-        return jnp.argmax(model.posterior_means(belief, context) + bonus)
+        assert isinstance(model, GaussianBandit | BernoulliBandit)
+        cells = belief_cells(belief)
+        index = model.posterior_means(belief, context) + _looked_up(self.table, clock, cells)
+        if self.spread is not None:
+            index += _looked_up(self.spread, clock, cells) * noise.normal(jnp.arange(model.arms))
+        return jnp.argmax(index)
+
+
+def cell_count(model: GaussianBandit | BernoulliBandit, horizon: int) -> int:
+    """How many cells an arm can be in before the last of `horizon` decisions."""
+    return horizon if isinstance(model, GaussianBandit) else horizon * (horizon + 1) // 2
+
+
+def belief_cells(belief: GaussianBelief | BernoulliBelief) -> Integer[Array, "K"]:
+    """The cell of each arm."""
+    if isinstance(belief, GaussianBelief):
+        return belief.pulls.astype(int)
+    successes, failures = belief.successes.astype(int), belief.failures.astype(int)
+    pulls = successes + failures
+    return pulls * (pulls + 1) // 2 + successes
+
+
+def bernoulli_cells(horizon: int) -> tuple[FloatArray, FloatArray]:
+    """(successes, failures) of every cell that can be reached before the last of `horizon` decisions.
+
+    >>> successes, failures = bernoulli_cells(3)
+    >>> print(successes, failures)
+    [0. 0. 1. 0. 1. 2.] [0. 1. 0. 2. 1. 0.]
+    """
+    pulls = np.repeat(np.arange(horizon), np.arange(1, horizon + 1))
+    successes = np.concatenate([np.arange(n + 1) for n in range(horizon)])
+    return successes.astype(np.float64), (pulls - successes).astype(np.float64)
+
+
+def reached_cells(step: int) -> slice:
+    """The cells of `bernoulli_cells` with at most `step` pulls, which come first."""
+    return slice((step + 1) * (step + 2) // 2)
+
+
+def check_size(entries: int, horizon: int) -> None:
+    """Tables grow with the square (Gaussian arms) or the cube (Bernoulli arms) of the horizon."""
+    if entries > MOST_ENTRIES:
+        raise BadInput(
+            f"horizon must be smaller for a table of indices: {horizon} takes {entries:,} entries,"
+            f" at most {MOST_ENTRIES:,} are kept"
+        )
+
+
+def _looked_up(table: Any, clock: Clock, cells: Integer[Array, "K"]) -> Float[Array, "K"]:
+    rows = jnp.arange(cells.shape[0]) if table.shape[0] > 1 else 0
+    return jnp.asarray(table)[rows, clock.t - 1 if table.shape[1] > 1 else 0, cells]
+
+
+def _check_axes(name: str, table: Any) -> FloatArray:
+    checked = check_array(name, table)
+    if checked.ndim != 3:
+        raise BadInput(f"{name} must be [arm or 1, t or 1, cell], got shape {checked.shape}")
+    return checked

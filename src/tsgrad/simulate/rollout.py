@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.policies import Clock, Policy, SamplingPolicy
+from tsgrad.policies import Clock, Policy, SamplingPolicy, computed_once
 from tsgrad.problems import Problem
 from tsgrad.simulate.instance import Instance
 from tsgrad.streams import Address, Noise, Stream
@@ -36,16 +36,9 @@ def decide(
     """(pseudo-action, arm): what `policy.act` plays, with the draw behind it where there is one."""
     if isinstance(policy, SamplingPolicy):
         draw = policy.law(model, belief, memory, context, clock).sample(noise)
-        pseudo_action = _computed_once(draw, clock)
+        pseudo_action = computed_once(draw, clock)
         return pseudo_action, model.best_arm(pseudo_action, context)
     return None, policy.act(model, belief, memory, context, clock, noise)
-
-
-def _computed_once(draw: Any, clock: Clock) -> Any:
-    """The draw itself. XLA would compute it anew inside each of its consumers, the comparison of arms among them,
-    where it can't be vectorised; a branch it can't see through makes it compute it once, and for all.
-    """
-    return jax.lax.cond(clock.t > 0, lambda x: x, lambda x: jax.tree.map(jnp.zeros_like, x), draw)
 
 
 def rollout(

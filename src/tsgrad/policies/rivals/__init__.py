@@ -1,0 +1,29 @@
+"""Rivals: the policies that a tuned one must beat, one file each."""
+
+from tsgrad.policies.rivals.base import Rival
+from tsgrad.policies.rivals.bayes_ucb import BayesUCB
+from tsgrad.policies.rivals.gittins import FiniteHorizonGittins
+from tsgrad.policies.rivals.greedy import Greedy
+from tsgrad.policies.rivals.information_directed import InformationDirected
+from tsgrad.policies.rivals.knowledge_gradient import KnowledgeGradient
+from tsgrad.policies.rivals.optimistic_gittins import OptimisticGittins
+from tsgrad.policies.rivals.relaxation_sampling import RelaxationSampling
+from tsgrad.policies.rivals.satisficing import SatisficingThompson
+from tsgrad.policies.rivals.scaled_thompson import ScaledThompson
+from tsgrad.policies.rivals.top_two import TopTwoThompson
+from tsgrad.policies.rivals.uniform import Uniform
+
+__all__ = [
+    "BayesUCB",
+    "FiniteHorizonGittins",
+    "Greedy",
+    "InformationDirected",
+    "KnowledgeGradient",
+    "OptimisticGittins",
+    "RelaxationSampling",
+    "Rival",
+    "SatisficingThompson",
+    "ScaledThompson",
+    "TopTwoThompson",
+    "Uniform",
+]

@@ -1,0 +1,58 @@
+"""The finite-horizon Gittins index: what an arm is worth by itself, with the decisions that are left."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from tsgrad.checks import FloatArray
+from tsgrad.policies.index import bernoulli_cells, reached_cells
+from tsgrad.policies.rivals.base import TableRival
+from tsgrad.policies.rivals.gittins_bernoulli import bernoulli_indices
+from tsgrad.policies.rivals.gittins_gaussian import gaussian_bonuses
+from tsgrad.policies.rivals.kept_table import kept_table
+from tsgrad.problems import BernoulliBandit, GaussianBandit
+from tsgrad.registry import register
+
+_EDITION = 1  # of what is kept on disk; raise it when the numbers change
+
+
+@register("finite-horizon-gittins")
+class FiniteHorizonGittins(TableRival):
+    """Plays the arm with the largest price at which it would still be worth starting, were it the only one.
+
+    The price solves the optimal stopping of one arm against one that surely pays it, with T - t + 1 decisions left
+    (Bradt, Johnson and Karlin, 1956; Kaufmann, 2018; Lattimore, 2016). For Gaussian arms it is m + b(pulls, left).
+    Indices are exact to 1e-4 (1e-5 prior standard deviations for Gaussian arms), computed once and kept on disk; for
+    T = 500 Gaussian arms take seconds, for T = 200 Bernoulli arms half a minute.
+
+    The strongest policy known for independent arms that is not the optimum itself: it weighs noise, what is left to
+    learn and the time to use it. Not optimal, because arms are valued as if each were alone.
+
+        >>> import tsgrad as tg
+        >>> policy = FiniteHorizonGittins().prepare(tg.GaussianBandit(arms=3), horizon=2)
+        >>> print(policy.table.round(6).tolist())
+        [[[0.195183, 0.0], [0.0, 0.0]]]
+    """
+
+    problems: ClassVar[tuple[type, ...]] = (GaussianBandit, BernoulliBandit)
+
+    def gaussian_row(self, prior_std: float, noise_std: float, horizon: int) -> FloatArray:
+        ratio = (prior_std / noise_std) ** 2
+        name = f"gittins-gaussian-{_EDITION}-{ratio.hex()}"
+        bonuses = kept_table(name, horizon, lambda steps: gaussian_bonuses(ratio, steps))
+        row = np.zeros((horizon, horizon))
+        for step in range(horizon):
+            row[step, : step + 1] = noise_std * bonuses[: step + 1, horizon - step - 1]
+        return row
+
+    def bernoulli_row(self, alpha: float, beta: float, horizon: int) -> FloatArray:
+        name = f"gittins-bernoulli-{_EDITION}-{alpha.hex()}-{beta.hex()}"
+        indices = kept_table(name, horizon, lambda steps: bernoulli_indices(alpha, beta, steps))
+        successes, failures = bernoulli_cells(horizon)
+        mean = (alpha + successes) / (alpha + beta + successes + failures)
+        cells = successes.astype(int), failures.astype(int)
+        row = np.zeros((horizon, len(mean)))
+        for step in range(horizon):
+            seen = reached_cells(step)
+            row[step, seen] = indices[horizon - step - 1][cells][seen] - mean[seen]
+        return row

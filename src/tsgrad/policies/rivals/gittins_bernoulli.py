@@ -1,0 +1,72 @@
+"""Finite-horizon Gittins indices of a Bernoulli arm, by dynamic programming over one arm against a known one.
+
+Against an arm that always pays `price`, an arm with posterior mean m and d pulls left is worth max(0, C_d) more, with
+
+    C_d = m - price + m max(0, C_{d-1} after a success) + (1 - m) max(0, C_{d-1} after a failure),    C_1 = m - price.
+
+Its index is the price at which C_d = 0. Every state is valued at prices a grid apart; between two of them C_d, convex
+and piecewise linear in the price, is taken as the larger of the lines through its neighbours on either side, which is
+exact unless two kinks fall there.
+"""
+
+import numpy as np
+
+from tsgrad.checks import FloatArray
+
+_PRICES = 1024
+_ENTRIES = 200_000  # valued at a time, so that they stay in cache
+
+
+def bernoulli_indices(alpha: float, beta: float, horizon: int) -> FloatArray:
+    """index[d - 1, successes, failures] with d decisions left, where successes + failures + d <= horizon; else zero.
+
+    >>> print(bernoulli_indices(1.0, 1.0, 2).round(6))
+    [[[0.5      0.333333]
+      [0.666667 0.      ]]
+    <BLANKLINE>
+     [[0.555556 0.      ]
+      [0.       0.      ]]]
+    """
+    count = np.arange(horizon)
+    a, b = (alpha + count)[:, None], (beta + count)[None, :]
+    mean = a / (a + b)
+    indices = np.zeros((horizon, horizon, horizon))
+    indices[0] = mean
+    prices = np.linspace(0, 1, _PRICES + 1)
+    own = max(1, _ENTRIES // horizon**2)  # prices between which a chunk looks for indices; it has one more on each side
+    ahead, behind = np.empty((2, own + 3, horizon, horizon))
+    for first in range(0, _PRICES, own):
+        chunk = prices[max(first - 1, 0) : first + own + 2, None, None]
+        lowest, highest = min(first, 1), min(first, 1) + min(own, _PRICES - first)
+        excess = np.subtract(mean, chunk, out=ahead[: len(chunk)])
+        for left in range(2, horizon + 1):
+            worth, size = np.maximum(excess, 0.0, out=excess), horizon - left + 1
+            after_success, after_failure = worth[:, 1:, :size], worth[:, :size, 1:]
+            # after_failure + m (1 + after_success - after_failure) - price
+            excess = np.subtract(after_success, after_failure, out=behind[: len(chunk), :size, :size])
+            excess += 1
+            excess *= mean[:size, :size]
+            excess += after_failure
+            excess -= chunk
+            ahead, behind = behind, ahead
+            crossing = (excess[lowest] > 0) & (excess[highest] <= 0)
+            indices[left - 1, :size, :size][crossing] = _roots(chunk[:, 0, 0], excess[:, crossing].T)
+    decisions = np.arange(1, horizon + 1)[:, None, None]
+    return np.where(count[:, None] + count + decisions <= horizon, indices, 0.0)
+
+
+def _roots(prices: FloatArray, excess: FloatArray) -> FloatArray:
+    """Where each row [state, price], decreasing and convex in the price, comes down to zero."""
+    row, last = np.arange(len(excess)), len(prices) - 1
+    right = np.maximum(np.sum(excess > 0, axis=1), 1)  # the first price at which the row is not positive
+
+    def root_through(first: FloatArray, second: FloatArray) -> FloatArray:
+        high, low = excess[row, first], excess[row, second]
+        gap = np.where(high > low, high - low, np.inf)
+        return np.asarray(prices[first] + (prices[second] - prices[first]) * high / gap)
+
+    left = right - 1
+    bounds = prices[left], root_through(left, right)
+    before = root_through(np.maximum(left - 1, 0), np.where(left > 0, left, right))
+    after = root_through(np.minimum(right, last - 1), np.where(right < last, right + 1, last))
+    return np.clip(np.maximum(before, np.where(right < last, after, bounds[0])), *bounds)

@@ -1,0 +1,40 @@
+"""Greedy: no exploration at all."""
+
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Integer
+
+from tsgrad.policies.base import Clock, Memoryless, Policy
+from tsgrad.policies.index import IndexPolicy, cell_count
+from tsgrad.policies.rivals.base import Rival, check_applies
+from tsgrad.problems import Bandit, BernoulliBandit, FiniteArms, GaussianBandit
+from tsgrad.registry import register
+from tsgrad.streams import Noise
+
+
+@register("greedy")
+class Greedy(Memoryless, Rival):
+    """Plays the arm with the largest posterior mean.
+
+    What exploring must beat. Hard to beat where little time is left, or where there are so many arms that some good
+    one turns up by chance (Bayati, Hamidi, Johari and Khosravi, 2020); elsewhere it settles on a wrong arm.
+
+        >>> import tsgrad as tg
+        >>> tg.simulate(tg.GaussianBandit(arms=3), Greedy(), horizon=1, episodes=9, seed=0).pulls.tolist()
+        [1.0, 0.0, 0.0]
+    """
+
+    problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
+
+    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+        model = check_applies(self, problem)
+        if isinstance(model, GaussianBandit | BernoulliBandit):
+            return IndexPolicy(table=np.zeros((1, 1, cell_count(model, horizon))))
+        return self
+
+    def act(
+        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+    ) -> Integer[Array, ""]:
+        return jnp.argmax(model.posterior_means(belief, context))
