@@ -27,6 +27,7 @@ from tsgrad.report.contents import Concern, Report, Section
 from tsgrad.report.meaning import UNKNOWN, arm_labels, meaning, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
+from tsgrad.report.sections import gain_section
 from tsgrad.report.words import fixed, interval
 
 PROBLEM = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
@@ -237,14 +238,22 @@ def test_every_problem_in_words(name):
     assert problem_words(to_data(PROBLEMS[name])) == WORDS[name]
 
 
-def test_infinitely_many_arms(tmp_path):
-    """A page without pulls per arm, for a policy whose meta-parameters are of different lengths."""
-    problem = PROBLEMS["ball"]
-    settings = {"horizon": 4, "episodes": 64, "iterations": 2, "validation_episodes": 64}
-    tg.train(problem, tg.ReshapedThompson(problem), out=tmp_path / "run", **settings)
-    page = write_run_report(tmp_path / "run", episodes=256, rivals=False).read_text()
-    assert "covariance scale" in page
-    assert "pulls-per-arm" not in page
+def test_infinitely_many_arms():
+    """No pulls per arm; and meta-parameters of different lengths, as a ball has them."""
+    policies = {
+        name: outcome(regret, 1.0, 0.1)._replace(pulls=None) for name, regret in (("plain", 5.0), ("ours", 4.0))
+    }
+    labels = arm_labels(to_data(PROBLEMS["ball"]), 0)
+    section = gain_section(Outcomes(policies, "ours", "plain", None), labels)
+    assert [block.name for block in section.blocks] == ["regret-over-time", "regret-by-phase"]
+    before, after = ({"prior_mean": np.full(2, value), "covariance_scale": np.asarray(value)} for value in (1.0, 0.5))
+    picture, *tables, definitions = meta_parameter_section(before, after, labels).blocks
+    assert [[row.cells for row in table.rows] for table in tables] == [
+        [["all", "1 → 0.5"]],
+        [["0", "1 → 0.5"], ["1", "1 → 0.5"]],
+    ]
+    assert [word for word, _ in definitions.entries] == ["prior mean", "covariance scale"]
+    assert len(picture.draw("narrow").axes) == 2
 
 
 def test_weights_of_a_network_are_summed_up():
