@@ -42,7 +42,7 @@ def test_bayes_ucb_is_the_quantile(problem, quantile):
 @pytest.mark.parametrize("problem", [GAUSSIAN, BERNOULLI])
 @pytest.mark.parametrize("discount", ["elapsed", "left"])
 def test_optimistic_gittins_solves_its_equation(problem, discount):
-    """The index v = (1 - g) m + g E max(theta, v), the expectation by quadrature of P(theta > x), the root by bisection."""
+    """The root of v = (1 - g) m + g E max(theta, v) by bisection, the expectation by quadrature of P(theta > x)."""
     table = tg.OptimisticGittins(discount).prepare(problem, HORIZON).table
     for arm, t, cell in reached(table)[::5]:
         law = posterior(problem, arm, cell)

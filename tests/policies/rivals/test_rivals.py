@@ -2,6 +2,7 @@
 
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -95,109 +96,95 @@ def test_known_regrets(setting, name):
         assert abs(regret.mean() - known) < 3 * np.hypot(error, known_error)
 
 
-def noise_of(episode):
-    return Address.of(seed=5, purpose=Purpose.EVALUATION, episode=episode).noise(Stream.POLICY).step(3)
+@eqx.filter_jit
+def choices(problem, policy, belief, memory, clock, draws):
+    """What is chosen from one belief, with the noise of `draws` episodes. One compilation serves all beliefs."""
+    address = Address.of(seed=6, purpose=Purpose.EVALUATION)
 
-
-def frequencies(problem, policy, belief, clock, draws=512, order=(0, 1, 2)):
-    """How often each arm is chosen from one belief, [K]."""
-    ready = policy.prepare(problem, clock.horizon)
-    memory = ready.init(problem)
-    if isinstance(memory, FirstTries):
-        memory = FirstTries(jnp.int32(clock.t - 1), jnp.array([4, 0, 2], jnp.int32)[jnp.array(order)])
-
-    @jax.jit
-    @jax.vmap
     def choose(episode):
-        noise = Address.of(seed=6, purpose=Purpose.EVALUATION).with_episode(episode).noise(Stream.POLICY)
-        return ready.act(problem, belief, memory, None, clock, noise.step(clock.t))
+        noise = address.with_episode(episode).noise(Stream.POLICY).step(clock.t)
+        return policy.act(problem, belief, memory, None, clock, noise)
 
-    return np.bincount(choose(jnp.arange(draws, dtype=jnp.uint32)), minlength=problem.arms) / draws
+    return jax.vmap(choose)(jnp.arange(draws, dtype=jnp.uint32))
 
 
-def moved_problem(by, order=(0, 1, 2)):
-    mean, std, noise = np.array([0.3, 0.0, -0.2]), np.array([1.0, 0.5, 2.0]), np.array([0.5, 1.0, 3.0])
+def chosen(problem, rival, belief, t, horizon, draws=512, first_tries=None):
+    """What is chosen at step t of an episode; where the policy remembers, as if arms had been tried in this order."""
+    policy = rival.prepare(problem, horizon)
+    memory = policy.init(problem)
+    if isinstance(memory, FirstTries) and first_tries is not None:
+        memory = FirstTries(jnp.int32(t - 1), jnp.array(first_tries, jnp.int32))
+    arms = np.asarray(choices(problem, policy, belief, memory, Clock(jnp.asarray(t), horizon), draws))
+    assert np.all((arms >= 0) & (arms < problem.arms))
+    return arms
+
+
+def some_belief(by=0.0, order=(0, 1, 2)):
+    """Three arms, their means moved by a constant and in another order: problem, belief, order of first tries."""
+    mean, std, noise = np.array([0.3, 0.0, -0.2]) + by, np.array([1.0, 0.5, 2.0]), np.array([0.5, 1.0, 3.0])
+    pulls, total, tries = np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.4, -1.0]), np.array([4, 0, 2])
     order = list(order)
-    return tg.GaussianBandit(prior_mean=mean[order] + by, prior_std=std[order], noise_std=noise[order])
-
-
-def belief_of(by, order=(0, 1, 2)):
-    pulls, total = np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.4, -1.0])
-    order = list(order)
-    return GaussianBelief(jnp.array(pulls[order]), jnp.array((total + by * pulls)[order]))
+    problem = tg.GaussianBandit(prior_mean=mean[order], prior_std=std[order], noise_std=noise[order])
+    return problem, GaussianBelief(jnp.array(pulls[order]), jnp.array((total + by * pulls)[order])), tries[order]
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-def test_a_constant_added_to_all_means_changes_nothing(name):
-    """Same noise, same choices: 512 of them from one belief, in float64."""
+def test_what_changes_nothing(name):
+    """A constant added to all means: the same 512 choices, from the same noise, in float64.
+
+    Arms permuted together with their noise: the same choice where it is deterministic, else each arm as often as
+    before (48 comparisons of two times 512 choices).
+    """
+    order = [2, 0, 1]
     with jax.enable_x64(True):
-        first, second = (
-            frequencies(moved_problem(by), GAUSSIAN[name], belief_of(by), Clock(7, 12)) for by in (0.0, 4.0)
+        plain, shifted, permuted = (
+            chosen(problem, GAUSSIAN[name], belief, 7, 12, first_tries=tries)
+            for problem, belief, tries in (some_belief(), some_belief(by=4.0), some_belief(order=order))
         )
-    np.testing.assert_array_equal(first, second)
-
-
-@pytest.mark.parametrize("name", GAUSSIAN)
-def test_arms_permuted_with_their_noise_change_labels_only(name):
-    """Choices if deterministic, else how often each arm is chosen: 48 comparisons of two times 512 choices."""
-    order = (2, 0, 1)
-    plain = frequencies(moved_problem(0.0), GAUSSIAN[name], belief_of(0.0), Clock(7, 12))[list(order)]
-    permuted = frequencies(moved_problem(0.0, order), GAUSSIAN[name], belief_of(0.0, order), Clock(7, 12), order=order)
+    np.testing.assert_array_equal(shifted, plain)
     if name in DETERMINISTIC:
-        np.testing.assert_array_equal(permuted, plain)
-        return
-    average = (plain + permuted) / 2
-    error = np.sqrt(2 * average * (1 - average) / 512)
-    assert np.all(np.abs(permuted - plain) <= z_bound(48) * error)
-
-
-EDGES = {  # means and pulls of the arms, given unit priors and noise
-    "never best": ([0.0, 60.0], [5.0, 5.0]),
-    "equal means": ([0.5, 0.5], [4.0, 4.0]),
-    "one arm": ([0.0], [3.0]),
-    "one never tried": ([-8.0, 0.0], [9.0, 0.0]),
-}
+        np.testing.assert_array_equal(np.array(order)[permuted], plain)
+    else:
+        before, after = (np.bincount(arms, minlength=3) / 512 for arms in (plain, np.array(order)[permuted]))
+        average = (before + after) / 2
+        assert np.all(np.abs(after - before) <= z_bound(48) * np.sqrt(2 * average * (1 - average) / 512))
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
-@pytest.mark.parametrize(("mean", "pulls"), EDGES.values(), ids=EDGES)
-def test_gaussian_beliefs_at_the_edge(name, mean, pulls):
-    problem = tg.GaussianBandit(arms=len(mean))
-    mean, pulls = np.array(mean), np.array(pulls)
-    belief = GaussianBelief(jnp.array(pulls), jnp.array(mean * (1 + pulls)))
-    for t in (11, 20):
-        policy = GAUSSIAN[name].prepare(problem, 20)
-        arm = int(policy.act(problem, belief, policy.init(problem), None, Clock(t, 20), noise_of(0)))
-        assert 0 <= arm < len(mean)
-        if mean.max() > 50 and name not in ("uniform", "top-two"):
-            assert arm == 1
+def test_gaussian_beliefs_at_the_edge(name):
+    """An arm that is never best, equal means, an arm never tried: unit priors and noise, early and at the last step."""
+    problem = tg.GaussianBandit(arms=2)
+    for mean, pulls in [([0.0, 60.0], [5.0, 5.0]), ([0.5, 0.5], [4.0, 4.0]), ([-8.0, 0.0], [9.0, 0.0])]:
+        belief = GaussianBelief(jnp.array(pulls), jnp.array(mean) * (1 + jnp.array(pulls)))
+        for t in (11, 20):
+            arms = chosen(problem, GAUSSIAN[name], belief, t, 20, draws=8)
+            if max(mean) > 50 and name not in ("uniform", "top-two"):
+                assert np.all(arms == 1)
 
 
 @pytest.mark.parametrize("name", BERNOULLI)
-@pytest.mark.parametrize(
-    ("successes", "failures"), [([0.0, 15.0], [15.0, 0.0]), ([5.0, 5.0], [5.0, 5.0]), ([3.0], [2.0])]
-)
-def test_bernoulli_beliefs_at_the_edge(name, successes, failures):
-    """Priors of a hundredth of a count put a distribution at 0 and 1."""
-    problem = tg.BernoulliBandit(arms=len(successes), alpha=0.01, beta=0.01)
-    belief = BernoulliBelief(jnp.array(successes), jnp.array(failures))
-    policy = BERNOULLI[name].prepare(problem, 32)
-    for t in (31, 32):
-        arm = int(policy.act(problem, belief, policy.init(problem), None, Clock(t, 32), noise_of(1)))
-        assert 0 <= arm < len(successes)
-        if successes[0] == 0 and name not in ("uniform", "top-two"):
-            assert arm == 1
+def test_bernoulli_beliefs_at_the_edge(name):
+    """Priors of a hundredth of a count put all mass at 0 and 1."""
+    problem = tg.BernoulliBandit(arms=2, alpha=0.01, beta=0.01)
+    for successes, failures in [([0.0, 15.0], [15.0, 0.0]), ([5.0, 5.0], [5.0, 5.0]), ([0.0, 0.0], [20.0, 0.0])]:
+        belief = BernoulliBelief(jnp.array(successes), jnp.array(failures))
+        for t in (31, 32):
+            arms = chosen(problem, BERNOULLI[name], belief, t, 32, draws=8)
+            if sum(successes) == 15 and name not in ("uniform", "top-two"):
+                assert np.all(arms == 1)
 
 
 @pytest.mark.parametrize(
-    ("problem", "rivals"), [(tg.GaussianBandit(arms=2), GAUSSIAN), (tg.BernoulliBandit(arms=2), BERNOULLI)]
+    ("name", "of"),
+    [*((name, tg.GaussianBandit) for name in GAUSSIAN), *((name, tg.BernoulliBandit) for name in BERNOULLI)],
 )
-def test_one_step(problem, rivals):
-    """With one decision and equal arms the first is played, unless by chance; all of them play something."""
-    for name, rival in rivals.items():
-        policy = rival.prepare(problem, 1)
-        arm = int(policy.act(problem, problem.prior(1), policy.init(problem), None, Clock(1, 1), noise_of(2)))
-        assert arm == 0 if name in DETERMINISTIC or name.startswith("IRS") else arm in (0, 1)
+def test_one_arm_and_one_step(name, of):
+    """With one decision and equal arms the first is played, unless by chance."""
+    alone, two = of(arms=1), of(arms=2)
+    assert np.all(chosen(alone, GAUSSIAN[name], alone.prior(2), 1, 2, draws=2) == 0)
+    arms = chosen(two, GAUSSIAN[name], two.prior(1), 1, 1, draws=2)
+    if name in DETERMINISTIC or name.startswith("IRS"):
+        assert np.all(arms == 0)
 
 
 @pytest.mark.parametrize("name", GAUSSIAN)
@@ -209,22 +196,23 @@ def test_round_trip(name):
 
 
 def test_satisficing_plays_what_was_tried_first():
-    """With a tolerance beyond all differences, the first arm that was ever played is played for ever."""
-    problem = tg.GaussianBandit(arms=4)
-    arms = tg.simulate(
-        problem, tg.SatisficingThompson(100.0), horizon=6, episodes=64, seed=0, trajectories=True
-    ).trajectories.arm
-    np.testing.assert_array_equal(arms, 0)
-    options = {"horizon": 6, "episodes": 256, "seed": 0, "precision": "float64", "engine": "jax"}
-    plain, none = (tg.simulate(problem, one, **options) for one in (tg.Thompson(), tg.SatisficingThompson(0.0)))
-    np.testing.assert_array_equal(plain.regret, none.regret)
+    """Among arms that are good enough; with no tolerance, what Thompson sampling plays."""
+    problem, belief, tries = some_belief()
+    assert np.all(chosen(problem, tg.SatisficingThompson(100.0), belief, 7, 12, first_tries=tries) == 1)
+    none = chosen(problem, tg.SatisficingThompson(0.0), belief, 7, 12, first_tries=tries)
+    np.testing.assert_array_equal(none, chosen(problem, tg.Thompson(), belief, 7, 12))
+    memory = tg.SatisficingThompson(0.1).init(problem)
+    for arm in (2, 0, 2):
+        memory = tg.SatisficingThompson(0.1).remember(memory, None, arm, jnp.asarray(0.0))
+    assert memory.first[2] < memory.first[0] < memory.first[1]
 
 
 def test_top_two_plays_another_arm_as_often_as_it_says():
     """Where one arm is surely best, it is played with probability beta: 2,048 choices, one comparison."""
     problem = tg.GaussianBandit(arms=3)
     belief = GaussianBelief(jnp.full(3, 20.0), 21 * jnp.array([0.0, 50.0, 10.0]))
-    found = frequencies(problem, tg.TopTwoThompson(0.3), belief, Clock(61, 64), draws=2048)
+    arms = chosen(problem, tg.TopTwoThompson(0.3), belief, 61, 64, draws=2048)
+    found = np.bincount(arms, minlength=3) / 2048
     assert abs(found[1] - 0.3) < z_bound(1) * np.sqrt(0.3 * 0.7 / 2048)
     assert found[0] == 0  # the runner-up of the draw is the third arm
 
