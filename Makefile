@@ -25,6 +25,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/rivals.py
 
 # The native tests with kernels built for the address and undefined-behaviour sanitizers, in an environment beside.
 SANITIZED := .venv-sanitize
