@@ -5,12 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench sanitize
+.PHONY: demo test check bench browser picture sanitize
 
 demo: $(READY)
 	rm -rf runs/demo
-	$(BIN)/tsgrad train examples/hetero.toml --out runs/demo
-	$(BIN)/tsgrad compare runs/demo --episodes 100000 --seed 1
+	$(BIN)/tsgrad reproduce hetero --out runs/demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadscope
@@ -26,6 +25,19 @@ bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/rivals.py
+
+# What the tests of reports open pages in; without it they are skipped.
+browser:
+	{ command -v chromium && command -v chromedriver; } > /dev/null || \
+	    (apt-get update -q && apt-get install -y -q --no-install-recommends chromium chromium-driver fonts-liberation)
+
+# The picture in the README: how training on five arms of very different noise passes its rivals.
+picture: $(READY)
+	rm -rf runs/picture
+	$(BIN)/tsgrad train examples/hetero.toml --out runs/picture --no-report
+	$(BIN)/tsgrad report runs/picture --figures
+	mkdir -p docs/images
+	cp runs/picture/figures/learning-curve.png docs/images/hetero.png
 
 # The native tests with kernels built for the address and undefined-behaviour sanitizers, in an environment beside.
 SANITIZED := .venv-sanitize

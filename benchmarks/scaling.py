@@ -39,7 +39,8 @@ def main() -> None:
     problem = tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0])
 
     def training() -> object:
-        return tg.train(problem, tg.ReshapedThompson(problem), horizon=50, episodes=1000, iterations=1000, seed=0)
+        estimator = tg.Estimator("mean", "self")
+        return tg.train(problem, tg.ReshapedThompson(problem), estimator, horizon=50, episodes=1000, seed=0)
 
     results["training, 1,000 iterations, seconds"] = fastest({"training": training}, repeats=1)["training"]
     print(f"1,000 iterations of the heteroscedastic setting: {results['training, 1,000 iterations, seconds']:.1f} s")

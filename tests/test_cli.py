@@ -1,6 +1,7 @@
 """The command line, as a person would use it."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,7 +56,9 @@ def test_train(trained):
     assert "a paired gain of" in result.stdout
     assert "evidence_weight" in result.stdout
     names = {path.name for path in (folder / "run").iterdir()}
-    assert names == {"config.toml", "history.jsonl", "checkpoint.npz", "policy.json", "last.json", "result.json"}
+    results = {"policy.json", "last.json", "result.json", "report.html", "timing.json"}
+    assert names == {"config.toml", "history.jsonl", "checkpoint.npz"} | results
+    assert f"Report: {folder / 'run' / 'report.html'}" in result.stdout
 
 
 def test_compare(trained):
@@ -64,6 +67,86 @@ def test_compare(trained):
     assert result.returncode == 0, result.stderr
     assert "2,000 common episodes" in result.stdout
     assert "thompson" in result.stdout
+
+
+def run_main(arguments, monkeypatch, capsys):
+    """The command line in this process: exit code, output, errors."""
+    from tsgrad.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["tsgrad", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return stopped.value.code or 0, *capsys.readouterr()
+
+
+def test_compare_writes_files(trained, tmp_path, monkeypatch, capsys):
+    folder, _ = trained
+    files = {kind: tmp_path / kind for kind in ("csv", "episodes-csv", "json", "latex")}
+    options = [part for kind, path in files.items() for part in (f"--{kind}", path)]
+    run = folder / "run"
+    arguments = ["compare", run, "--episodes", 300, "--reference", run, "--bound", "FH", *options]
+    code, output, _ = run_main(arguments, monkeypatch, capsys)
+    assert code == 0
+    assert "FH bound" in output
+    assert files["csv"].read_text().splitlines()[1].startswith("thompson,")
+    assert len(files["episodes-csv"].read_text().splitlines()) == 301
+    assert f'"reference": "{run}"' in files["json"].read_text()
+    assert r"\bottomrule" in files["latex"].read_text()
+
+
+def test_compare_to_a_precision(trained, monkeypatch, capsys):
+    folder, _ = trained
+    arguments = ["compare", folder / "run", "--episodes", 256, "--to-precision", 0.03, "--bound", "none"]
+    code, output, _ = run_main(arguments, monkeypatch, capsys)
+    assert code == 0
+    assert "wanted ± 0.03, reached ± 0.0" in output
+    assert "bound" not in output
+
+
+def test_compare_with_policies_by_name(trained, tmp_path, monkeypatch, capsys):
+    """A kind with its options; what it doesn't know is named, with what it does."""
+    import tsgrad as tg
+    from tsgrad.cli.policies import named_policy
+
+    folder, _ = trained
+    policy = named_policy("reshaped-bernoulli:log_alpha=0.5,log_beta=0,log_evidence_weight=0,decay=1e-1")
+    assert (float(policy.log_alpha), float(policy.decay)) == (0.5, 0.1)
+    for name, message in {
+        "tompson": r"policy must be one of .*thompson.*got 'tompson' \(did you mean 'thompson'\?\)",
+        "thompson:x": r"policy must have options like 'kind:option=value', got 'thompson:x'",
+        "index": r"policy 'index'.table is missing",
+        str(tmp_path): "holds no finished run",
+        "none.json": "none.json can't be read",
+    }.items():
+        with pytest.raises(tg.BadInput, match=message):
+            named_policy(name)
+    code, _, errors = run_main(["compare", folder / "run", "--reference", "x"], monkeypatch, capsys)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "reference must be one of thompson" in errors
+
+
+def test_variance(trained, tmp_path, monkeypatch, capsys):
+    folder, _ = trained
+    arguments = ["variance", folder / "run", "mean/self", "obs/null", "--episodes", 512, "--out", tmp_path / "study"]
+    code, output, _ = run_main(arguments, monkeypatch, capsys)
+    assert code == 0
+    assert re.search("Best buy: (mean/self; obs/null|obs/null; mean/self) comes next", output)
+    assert {path.name for path in tmp_path.iterdir()} == {f"study.{ending}" for ending in ("csv", "png", "svg", "pdf")}
+    code, _, errors = run_main(["variance", folder / "run", "mean/slef"], monkeypatch, capsys)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "did you mean 'mean/self'?" in errors
+
+
+def test_version(monkeypatch, capsys):
+    from importlib.metadata import version
+
+    assert run_main(["--version"], monkeypatch, capsys) == (0, f"tsgrad {version('tsgrad')}\n", "")
+
+
+def test_without_a_command_there_is_help_and_no_more(monkeypatch, capsys):
+    code, output, errors = run_main([], monkeypatch, capsys)
+    assert (code, errors) == (2, "")
+    assert "compare" in output
 
 
 def test_resume_of_a_complete_run(trained):
@@ -154,17 +237,10 @@ BAD = {
 @pytest.mark.parametrize(("old", "new", "message"), BAD.values(), ids=BAD)
 def test_bad_configurations(old, new, message, tmp_path, monkeypatch, capsys):
     """One line on standard error, exit code 2, nothing written."""
-    import re
-
-    from tsgrad.cli import main
-
     assert old in CONFIGURATION
     (tmp_path / "config.toml").write_text(CONFIGURATION.format(iterations=5).replace(old, new))
-    monkeypatch.setattr(sys, "argv", ["tsgrad", "train", str(tmp_path / "config.toml"), "--out", str(tmp_path / "run")])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    errors = capsys.readouterr().err
-    assert stopped.value.code == 2
+    code, _, errors = run_main(["train", tmp_path / "config.toml", "--out", tmp_path / "run"], monkeypatch, capsys)
+    assert code == 2
     assert re.search(message, errors), errors
     assert errors.count("\n") == 1
     assert not (tmp_path / "run").exists()
@@ -174,19 +250,14 @@ def test_bad_configurations(old, new, message, tmp_path, monkeypatch, capsys):
     ("arguments", "message"),
     [
         (["train", "a.toml"], "--out"),
-        (["compare", "a.toml", "--episodes", "abc"], "--episodes"),
+        (["compare", "a.toml", "--episodes", "abc"], "'--episodes': .* got 'abc' "),
         (["trian"], "trian"),
     ],
 )
 def test_wrong_usage_is_one_line(arguments, message, monkeypatch, capsys):
-    from tsgrad.cli import main
-
-    monkeypatch.setattr(sys, "argv", ["tsgrad", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    errors = capsys.readouterr().err
-    assert (stopped.value.code, errors.count("\n")) == (2, 1)
-    assert message in errors
+    code, _, errors = run_main(arguments, monkeypatch, capsys)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert re.search(message, errors), errors
 
 
 def test_an_out_folder_below_a_file(tmp_path):

@@ -14,19 +14,27 @@ def blocks(document, language):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+
+
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if blocks(document, "python")])
 def test_python_blocks(document):
     code = "\n".join(blocks(document, "python"))
-    assert code
     exec(compile(code, document, "exec"), {"__name__": "document"})
 
 
-def test_toml_blocks(tmp_path):
-    for text in blocks("README.md", "toml"):
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if blocks(document, "toml")])
+def test_toml_blocks(document, tmp_path):
+    for text in blocks(document, "toml"):
         (tmp_path / "config.toml").write_text(text)
         configuration = read_configuration(tmp_path / "config.toml")
         configuration.build_policy(configuration.build_problem())
         configuration.estimator.build()
+
+
+def test_the_first_documents_show_code():
+    for document in ("README.md", "CONTRIBUTING.md"):
+        assert blocks(document, "python")
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)

@@ -36,6 +36,16 @@ def register(kind: str) -> Callable[[Registered], Registered]:
     return add
 
 
+def kinds(base: type) -> list[str]:
+    """The names of all registered classes that derive from `base`.
+
+    >>> from tsgrad.problems import Problem
+    >>> "gaussian" in kinds(Problem)
+    True
+    """
+    return [kind for kind, cls in _CLASSES.items() if issubclass(cls, base)]
+
+
 def to_data(instance: Any) -> dict[str, Any]:
     """A registered instance as plain data: its kind and its fields."""
     cls = type(instance)
@@ -49,8 +59,7 @@ def from_data(data: Any, *, what: str, base: type = object, others: Sequence[str
     """The instance of `base` that `to_data` described; `what` names it, and `others` are named too, in errors."""
     if not isinstance(data, dict) or "kind" not in data:
         raise BadInput(f"{what} must be a table with a kind, got {data!r:.80}")
-    fitting = [kind for kind, cls in _CLASSES.items() if issubclass(cls, base)]
-    kind = check_choice(f"{what}.kind", data["kind"], [*fitting, *others])
+    kind = check_choice(f"{what}.kind", data["kind"], [*kinds(base), *others])
     fields = {
         name: from_data(value, what=f"{what}.{name}") if isinstance(value, dict) and "kind" in value else value
         for name, value in data.items()
@@ -67,7 +76,7 @@ def from_data(data: Any, *, what: str, base: type = object, others: Sequence[str
 
 
 def _plain(value: Any) -> Any:
-    if type(value) in _NAMES:
+    if type(value) in _NAMES or dataclasses.is_dataclass(value):
         return to_data(value)
     if hasattr(value, "__array__"):
         return np.asarray(value).tolist()

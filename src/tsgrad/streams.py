@@ -38,6 +38,7 @@ class Purpose(enum.IntEnum):
     EVALUATION = 2
 
 
+@enum.unique
 class Stream(enum.IntEnum):
     """Which quantity of an episode a number belongs to. Numbers of different streams are independent."""
 
@@ -49,6 +50,7 @@ class Stream(enum.IntEnum):
     REDRAWN_REWARD = 5  # rewards of an instance redrawn from the final posterior
     TIME = 6  # the step that a single-time estimator looks at
     PREDICTIVE = 7  # rewards that a model expects, to hold against those that came
+    BOUND = 8  # worlds and rewards of the episodes that bounds on regret are averaged over
 
 
 def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tuple[Array, Array]:

@@ -1,25 +1,64 @@
-"""Comparisons: paired differences, tables."""
+"""Comparisons: statistics of common episodes, tables and files, and sampling to a precision."""
+
+import csv
+import io
+import json
+import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import tsgrad as tg
-from tsgrad.policies import parameter_vector, with_parameters
+from conftest import z_bound
+from tsgrad.evaluate import comparison as module
+from tsgrad.policies import Memoryless, parameter_vector, with_parameters
+from tsgrad.simulate import Episodes
 
 PROBLEM = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
+START = tg.ReshapedThompson(PROBLEM)
+POLICIES = {
+    "plain": tg.Thompson(),
+    "other": with_parameters(START, parameter_vector(START) - 0.5),
+    "greedy_50%": tg.IndexPolicy(table=np.zeros((1, 10, 10))),
+}
 
 
 @pytest.fixture(scope="module")
 def comparison():
-    start = tg.ReshapedThompson(PROBLEM)
-    other = with_parameters(start, parameter_vector(start) - 0.5)
-    return tg.compare(PROBLEM, {"plain": tg.Thompson(), "other": other}, horizon=10, episodes=4000, seed=3)
+    return tg.compare(PROBLEM, POLICIES, horizon=10, episodes=4000, seed=3)
 
 
-def test_means_and_errors(comparison):
-    sample = comparison.episodes["other"].regret
-    assert comparison.regret["other"] == sample.mean()
-    assert comparison.standard_error["other"] == pytest.approx(sample.std(ddof=1) / np.sqrt(4000))
+@pytest.fixture(scope="module")
+def exported(comparison):
+    """The regret of every episode as it is written to a file."""
+    rows = list(csv.DictReader(io.StringIO(comparison.episodes_csv())))
+    assert [int(row["episode"]) for row in rows] == list(range(4000))
+    return {name: np.array([float(row[name]) for row in rows]) for name in POLICIES}
+
+
+def test_means_and_errors(comparison, exported):
+    for name, sample in exported.items():
+        np.testing.assert_array_equal(sample, comparison.episodes[name].regret)
+        assert comparison.regret[name] == sample.mean()
+        assert comparison.standard_error[name] == pytest.approx(sample.std(ddof=1) / np.sqrt(4000))
+
+
+def test_tails(comparison, exported):
+    for name, sample in exported.items():
+        assert comparison.worst_decile[name] == pytest.approx(np.sort(sample)[-400:].mean())
+        assert comparison.regret_quantiles[name] == pytest.approx(np.quantile(sample, [0.5, 0.9, 0.99]))
+
+
+def test_gains(comparison, exported):
+    """Against the paired t test, two policies: intervals at level sqrt(0.95)."""
+    assert list(comparison.gains) == ["other", "greedy_50%"]
+    for name, gain in comparison.gains.items():
+        found = stats.ttest_rel(exported["plain"], exported[name])
+        interval = found.confidence_interval(np.sqrt(0.95))
+        assert (gain.mean, gain.standard_error) == comparison.difference("plain", name)
+        assert (gain.low, gain.high) == pytest.approx((interval.low, interval.high))
+        assert found.pvalue <= gain.p_value <= 1 - (1 - found.pvalue) ** 2 + 1e-15
 
 
 def test_differences_are_paired(comparison):
@@ -30,22 +69,190 @@ def test_differences_are_paired(comparison):
     assert comparison.difference("other", "plain") == (-mean, error)
 
 
+def test_another_reference(comparison):
+    other = tg.compare(PROBLEM, POLICIES, horizon=10, episodes=4000, seed=3, reference="other", bound=None)
+    assert list(other.gains) == ["plain", "greedy_50%"]
+    assert other.gains["plain"].mean == -comparison.gains["other"].mean
+    assert other.bound is None
+
+
 def test_curves_and_pulls(comparison):
-    assert comparison.regret_over_time["plain"].shape == (10,)
-    assert comparison.pulls["plain"].sum() == pytest.approx(10)
+    for name in POLICIES:
+        assert comparison.regret_over_time[name].shape == (10,)
+        assert comparison.regret_over_time[name][-1] == pytest.approx(comparison.regret[name], rel=1e-5)
+        assert comparison.pulls[name].sum() == pytest.approx(10)
+
+
+def test_the_bound_beside_it(comparison):
+    assert comparison.bound == tg.regret_bound(PROBLEM, horizon=10, kind="V-Zero", episodes=512, seed=3)
+    for name in POLICIES:
+        error = np.hypot(comparison.standard_error[name], comparison.bound.standard_error)
+        assert comparison.regret[name] > comparison.bound.regret - 3 * error
+    coins = tg.compare(tg.BernoulliBandit(arms=2), {"plain": tg.Thompson()}, horizon=10, episodes=100, seed=0)
+    assert (coins.bound.kind, round(coins.bound.regret, 4)) == ("optimum", 0.6449)
+
+
+def test_decisions_are_timed_once_compiled(comparison):
+    assert list(comparison.microseconds) == list(POLICIES)
+    assert all(0 < cost < 1e4 for cost in comparison.microseconds.values())
 
 
 def test_prints_as_a_table(comparison):
     text = str(comparison)
-    for part in ("plain", "other", f"{comparison.regret['other']:.3f}", "4,000 common episodes"):
+    for part in ("plain", "other", f"{comparison.regret['other']:.3f}", "4,000 common episodes", "V-Zero bound"):
         assert part in text
+    gain = comparison.gains["other"]
+    assert f"{gain.low:.3f} to {gain.high:.3f}" in text
+    assert f"{comparison.worst_decile['other']:.2f}" in text
+
+
+def test_csv_comes_back(comparison, tmp_path):
+    comparison.to_csv(tmp_path / "table.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "table.csv").read_text())))
+    assert [row["policy"] for row in rows] == list(POLICIES)
+    for row in rows:
+        assert float(row["regret"]) == comparison.regret[row["policy"]]
+        assert float(row["bound_regret"]) == comparison.bound.regret
+        assert (row["horizon"], row["episodes"], row["seed"]) == ("10", "4000", "3")
+        assert [float(row[f"pulls_{arm}"]) for arm in range(3)] == comparison.pulls[row["policy"]].tolist()
+    assert rows[0]["gain_mean"] == ""
+    assert float(rows[1]["gain_low"]) == comparison.gains["other"].low
+
+
+def test_json_comes_back(comparison, tmp_path):
+    comparison.to_json(tmp_path / "comparison.json")
+    found = json.loads((tmp_path / "comparison.json").read_text())
+    assert (found["tsgrad"], found["reference"], found["confidence"]) == ("comparison", "plain", 0.95)
+    assert found["version"]
+    assert found["bound"] == comparison.bound._asdict()
+    for name, policy in found["policies"].items():
+        assert policy["regret"] == comparison.regret[name]
+        assert policy["regret_over_time"] == comparison.regret_over_time[name].tolist()
+        assert policy["quantiles"]["0.9"] == comparison.regret_quantiles[name][1]
+    assert found["policies"]["other"]["gain"] == comparison.gains["other"]._asdict()
+
+
+def test_latex_is_well_formed(comparison, tmp_path):
+    comparison.to_latex(tmp_path / "table.tex")
+    text = (tmp_path / "table.tex").read_text()
+    body = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert len(body) == 1 + len(POLICIES) + 1  # head, policies, bound
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {4}
+    assert all(line.count("$") % 2 == 0 for line in body)
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
+    assert r"greedy\_50\%" in text
+    assert not re.search(r"(?<!\\)[%_]", "".join(body))
+
+
+class Synthetic:
+    """Regrets of policies that differ by known amounts, on common episodes, in place of simulated ones."""
+
+    means = {"a": 1.0, "b": 0.8, "c": 1.3}  # noqa: RUF012
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def simulate(self, problem, policy, *, first_episode, episodes, **where):
+        """Skewed, correlated: a common part, and one of the policy's own."""
+        common = np.random.default_rng([self.seed, 0]).exponential(size=first_episode + episodes)
+        own = np.random.default_rng([self.seed, ord(policy.name)]).exponential(size=first_episode + episodes)
+        regret = (self.means[policy.name] * (common + own) / 2)[first_episode:]
+        return Episodes(regret, -regret, np.full(5, regret.mean()), None, None)
+
+
+class Named(Memoryless, tg.Policy):
+    """A policy that is nothing but its name."""
+
+    name: str
+
+    def prepare(self, problem, horizon):
+        return self
+
+    def act(self, model, belief, memory, context, clock, noise):
+        raise NotImplementedError
+
+
+def sampled_to(to_precision, seed, monkeypatch, **options):
+    synthetic = Synthetic(seed)
+    monkeypatch.setattr(module, "simulate", synthetic.simulate)
+    monkeypatch.setattr(module, "_microseconds", lambda *_: 1.0)
+    policies = {name: Named(name) for name in Synthetic.means}
+    where = {"horizon": 5, "episodes": 512, "seed": 0, "bound": None}
+    return tg.compare(PROBLEM, policies, to_precision=to_precision, **{**where, **options})
+
+
+def test_sampling_to_a_precision_reaches_it(monkeypatch):
+    found = sampled_to(0.02, 0, monkeypatch)
+    widest = max(gain.half_width for gain in found.gains.values())
+    assert 0.9 * 0.02 < widest <= 0.02  # and not with many more episodes than it takes
+    assert found.episode_count % 256 == 0
+    assert "wanted ± 0.02" in str(found)
+    assert len(found.episodes["b"].reward) == found.episode_count
+    assert found.regret_over_time["b"][-1] == pytest.approx(found.regret["b"])
+
+
+def test_sampling_gives_up_at_the_most_episodes(monkeypatch):
+    found = sampled_to(1e-6, 0, monkeypatch, most_episodes=3000)
+    assert found.episode_count == 3000
+
+
+def test_coverage_of_intervals_sampled_to_a_precision(monkeypatch):
+    """1,000 times: both intervals hold in 0.95 of them, within z of one comparison, 1 false alarm in 1,000. Gains are
+    correlated, so that Sidak's intervals may hold a little more often, by 0.01 at most for two.
+    """
+    truth = {name: Synthetic.means["a"] - mean for name, mean in Synthetic.means.items()}
+    found = [sampled_to(0.05, seed, monkeypatch).gains for seed in range(1000)]
+    held = np.mean([all(gain.low <= truth[name] <= gain.high for name, gain in gains.items()) for gains in found])
+    error = np.sqrt(0.95 * 0.05 / 1000)
+    assert 0.95 - z_bound(1) * error < held < 0.96 + z_bound(1) * error
+
+
+def test_more_episodes_are_those_that_more_would_have_been():
+    """Sampling to a precision plays the episodes 0, 1, 2, ... of the seed, on either engine."""
+    policies = {"start": START, "other": POLICIES["other"]}
+    for engine in ("native", "jax"):
+        where = {"horizon": 10, "seed": 3, "engine": engine, "bound": None}
+        found = tg.compare(PROBLEM, policies, episodes=300, to_precision=1e-6, most_episodes=1000, **where)
+        whole = tg.compare(PROBLEM, policies, episodes=1000, **where)
+        for name in policies:
+            np.testing.assert_array_equal(found.episodes[name].regret, whole.episodes[name].regret)
+            np.testing.assert_allclose(found.regret_over_time[name], whole.regret_over_time[name], rtol=1e-12)
+            np.testing.assert_allclose(found.pulls[name], whole.pulls[name], rtol=1e-12)
 
 
 def test_unknown_name(comparison):
-    with pytest.raises(tg.BadInput, match=r"policy must be one of plain, other, got 'pain' \(did you mean 'plain'\?\)"):
+    with pytest.raises(
+        tg.BadInput, match=r"policy must be one of plain, other, .*got 'pain' \(did you mean 'plain'\?\)"
+    ):
         comparison.difference("plain", "pain")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reference": "pain"}, "reference must be one of plain, other, greedy_50%, got 'pain'"),
+        ({"confidence": 95}, "confidence must be between 0 and 1, got 95"),
+        ({"confidence": 1.0}, "confidence must be between 0 and 1, got 1.0"),
+        ({"bound": "best"}, "bound must be one of auto, perfect, FH, V-Zero, optimum, got 'best'"),
+        ({"to_precision": 0.0}, "to_precision must be > 0, got 0.0"),
+        ({"to_precision": 0.1, "most_episodes": 4}, "most_episodes must be an integer >= 5, got 4"),
+        ({"episodes": 1}, "episodes must be an integer >= 2, got 1"),
+        ({"horizon": 0}, "horizon must be an integer >= 1, got 0"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(tg.BadInput, match=message):
+        tg.compare(PROBLEM, POLICIES, **{"horizon": 10, "episodes": 5, "seed": 0, **options})
 
 
 def test_no_policies():
     with pytest.raises(tg.BadInput, match="policies must name at least one policy"):
         tg.compare(PROBLEM, {}, horizon=2, episodes=5, seed=0)
+    with pytest.raises(tg.BadInput, match="to_precision needs a policy beside the reference, got plain alone"):
+        tg.compare(PROBLEM, {"plain": tg.Thompson()}, horizon=2, episodes=5, seed=0, to_precision=0.1)
+
+
+def test_a_file_that_cant_be_written(comparison, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tg.BadInput, match=r"table\.csv can't be written: "):
+        comparison.to_csv(tmp_path / "file" / "table.csv")

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
+from tsgrad.experiments import SETTINGS
 from tsgrad.policies import parameter_vector
+from tsgrad.report import without_clock
 from tsgrad.train import trainer
 
 HETERO = tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0])
@@ -31,6 +33,8 @@ def test_heteroscedastic_setting_with_the_papers_settings(seed):
         episodes=1000,
         iterations=1000,
         learning_rate=0.05,
+        schedule="constant",
+        optimizer="adam",
         check_every=50,
         validation_episodes=8192,
         seed=seed,
@@ -38,6 +42,37 @@ def test_heteroscedastic_setting_with_the_papers_settings(seed):
     regret = tg.simulate(HETERO, run.policy, horizon=50, episodes=100_000, seed=100 + seed).regret
     assert regret.mean() <= 16.5
     assert run.improved
+
+
+@pytest.mark.parametrize("name", ["hetero", "many"])
+def test_the_default_recipe_beats_the_papers_best(name):
+    """With nothing but the horizon given, both at the end of training and selected; benchmarks/recipe.py has more
+    seeds, and the standard setting. The standard error of 100,000 episodes is 0.06 and 0.04.
+    """
+    setting = SETTINGS[name]
+    run = tg.train(setting.problem, tg.ReshapedThompson(setting.problem), horizon=setting.horizon)
+    for policy in (run.last, run.policy):
+        regret = tg.simulate(setting.problem, policy, horizon=setting.horizon, episodes=100_000, seed=0).regret
+        assert regret.mean() < min(printed.regret for printed in setting.trained.values())
+
+
+def test_the_default_recipe_needs_at_most_ten_times_the_papers_episodes():
+    from tsgrad.train.settings import DEFAULT_ESTIMATOR, TrainingSettings
+
+    used = TrainingSettings(horizon=50)
+    checks = used.iterations // used.check_every + 1
+    simulated = used.iterations * used.episodes * DEFAULT_ESTIMATOR.rollouts + (checks + 2) * used.validation_episodes
+    assert simulated <= 10 * min(setting.iterations * setting.episodes for setting in SETTINGS.values())
+
+
+def test_a_falling_rate_ends_at_zero():
+    """Cosine: the last of 12 steps has (1 + cos(11/12 pi)) / 2 = 0.017 of the first rate; Adam's steps are about 1."""
+    vectors = [row.meta_parameters["decay"] for row in train_hetero(learning_rate=0.1).history]
+    steps = np.abs(np.diff(vectors, axis=0)).max(axis=1)
+    assert steps[0] == pytest.approx(0.1, rel=1e-3)
+    assert steps[-1] < 0.1 * 0.05
+    constant = [row.meta_parameters["decay"] for row in train_hetero(learning_rate=0.1, schedule="constant").history]
+    assert np.abs(np.diff(constant, axis=0)).max(axis=1)[-1] > 0.1 * 0.05
 
 
 @pytest.mark.parametrize("problem", [tg.GaussianBandit(arms=5), tg.BernoulliBandit(arms=5)])
@@ -190,7 +225,11 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "tsgrad.cli", "resume", str(tmp_path / "killed")], check=True, capture_output=True
     )
-    assert files(tmp_path / "killed") == files(tmp_path / "whole")
+    whole, killed = files(tmp_path / "whole"), files(tmp_path / "killed")
+    for folder in (whole, killed):
+        del folder["timing.json"]
+        folder["report.html"] = without_clock(folder["report.html"].decode())
+    assert killed == whole
 
 
 @pytest.mark.parametrize(
@@ -215,6 +254,7 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
             }
         },
         {"precision": "float64"},
+        {"schedule": "constant"},
     ],
 )
 def test_optimisers_and_schedules(options):
@@ -241,6 +281,11 @@ def test_a_policy_without_meta_parameters_is_refused():
         ({"learning_rate": float("nan")}, "learning_rate must be > 0, got nan"),
         ({"learning_rates": 0.1}, "must be one of .* got 'learning_rates' .did you mean 'learning_rate'"),
         ({"optimizer": "adamm"}, r"optimizer.name must be one of .* got 'adamm' \(did you mean 'adam'\?\)"),
+        ({"schedule": "cosin"}, "schedule: input should be 'cosine' or 'constant', got 'cosin'"),
+        (
+            {"learning_rate": {"schedule": "constant_schedule", "value": 0.1}, "schedule": "cosine"},
+            "schedule must be left out where learning_rate names one, got 'cosine'",
+        ),
         ({"learning_rate": {"init_value": 1.0}}, "learning_rate.schedule is missing: name one of"),
         ({"optimizer": {"name": "adam", "beta2": 0.9}}, "an argument of adam must be one of"),
         ({"seed": -1}, "seed: input should be greater than or equal to 0, got -1"),
@@ -302,7 +347,7 @@ def test_a_missing_checkpoint_is_told_and_nothing_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [("seed = 1", "seed = 2"), ('"adam"', '"sgd"'), ("iterations = 2", "iterations = 1")]
+    "change", [("seed = 1", "seed = 2"), ("b2 = 0.99", "b2 = 0.9"), ("iterations = 2", "iterations = 1")]
 )
 def test_a_changed_configuration_is_told(change, tmp_path):
     train_hetero(out=tmp_path / "run", iterations=2)

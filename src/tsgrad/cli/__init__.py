@@ -1,14 +1,25 @@
 """The command line: one file a command."""
 
 import sys
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
+from tsgrad.cli.report import report
+from tsgrad.cli.reproduce import reproduce
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
+from tsgrad.cli.variance import variance
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tsgrad {version('tsgrad')}")
+        raise typer.Exit
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -17,9 +28,22 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Tunes Thompson sampling: from a Bayesian bandit and a horizon to the sampling policy that earns most.",
 )
+
+
+@app.callback()
+def _(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Says the version and exits.")
+    ] = False,
+) -> None: ...
+
+
 app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
+app.command()(reproduce)
+app.command()(report)
+app.command()(variance)
 app.command()(engines)
 
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not
@@ -35,8 +59,16 @@ def main() -> None:
         print(f"tsgrad: {error}", file=sys.stderr)
         sys.exit(2)
     except WrongUsage as error:
-        print(f"tsgrad: {' '.join(error.format_message().split())} (see tsgrad --help)", file=sys.stderr)
+        message = " ".join(error.format_message().split())
+        if message:  # without a command, help was printed instead
+            print(f"tsgrad: {message}{_received(error)} (see tsgrad --help)", file=sys.stderr)
         sys.exit(2)
     except TrainingStopped as error:
         print(f"tsgrad: {error}", file=sys.stderr)
         sys.exit(1)
+
+
+def _received(error: Any) -> str:
+    """The value that is no number, where typer's message leaves it out: its cause is pydantic's error, which has it."""
+    details: Any = getattr(error.__cause__, "errors", list)()
+    return f", got {details[0]['input']!r}" if details else ""

@@ -6,47 +6,61 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tsgrad.checks import BadInput
+from tsgrad.cli.policies import NAMES, named_policy
 
 
 def compare(
     problem: Annotated[Path, typer.Argument(help="Where the problem and the horizon are: a configuration or a run.")],
-    policies: Annotated[
-        list[str] | None, typer.Argument(help="Policies: `thompson`, the folder of a run, or a policy file.")
-    ] = None,
+    policies: Annotated[list[str] | None, typer.Argument(help=f"Policies: {NAMES}")] = None,
     horizon: Annotated[int | None, typer.Option(help="Steps an episode, if other than the configuration's.")] = None,
     episodes: Annotated[int, typer.Option(help="How many fresh episodes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
+    reference: Annotated[
+        str | None, typer.Option(help="The policy that gains are over; `thompson` unless told.")
+    ] = None,
+    bound: Annotated[
+        str, typer.Option(help="Regret that no policy can go below: auto, perfect, FH, V-Zero, optimum, or none.")
+    ] = "auto",
+    to_precision: Annotated[
+        float | None, typer.Option(help="Add episodes until all gains are known to plus or minus this much.")
+    ] = None,
+    most_episodes: Annotated[int, typer.Option(help="Where --to-precision gives up.")] = 1_000_000,
+    csv: Annotated[Path | None, typer.Option(help="Write a row for each policy to this file.")] = None,
+    episodes_csv: Annotated[Path | None, typer.Option(help="Write every episode's regret to this file.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write all of the comparison to this file.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write a table for a paper to this file.")] = None,
 ) -> None:
     """Compares policies on the same fresh episodes: `tsgrad compare runs/a runs/b --episodes 100000`.
 
     Plain Thompson sampling is always among them, and first. With a run as the problem, its policy is compared too.
     """
     from tsgrad.evaluate import compare as run_comparison
-    from tsgrad.policies import Policy, Thompson, load
+    from tsgrad.policies import Policy
     from tsgrad.train import read_configuration
 
     configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
-    compared: dict[str, Policy] = {"thompson": Thompson()}
-    for name in [str(problem)] * problem.is_dir() + (policies or []):
-        if name != "thompson":
-            compared[name] = load(_policy_file(Path(name)))
+    named = [str(problem)] * problem.is_dir() + (policies or [])
+    compared: dict[str, Policy] = {name: named_policy(name) for name in ["thompson", *named]}
     comparison = run_comparison(
         configuration.build_problem(),
         compared,
         horizon=configuration.training.horizon if horizon is None else horizon,
         episodes=episodes,
         seed=seed,
+        reference=reference,
+        bound=None if bound == "none" else bound,  # type: ignore[arg-type]  # names are checked there
+        to_precision=to_precision,
+        most_episodes=most_episodes,
         engine=configuration.training.engine,
         precision=configuration.training.precision,
     )
     Console().print(comparison.table())
-
-
-def _policy_file(path: Path) -> Path:
-    """A policy file, or the one in the folder of a run."""
-    if not path.is_dir():
-        return path
-    if not (path / "policy.json").exists():
-        raise BadInput(f"{path} holds no finished run: finish it with 'tsgrad resume {path}'")
-    return path / "policy.json"
+    Console().print(comparison.details())
+    for path, write in (
+        (csv, comparison.to_csv),
+        (episodes_csv, comparison.to_episodes_csv),
+        (json, comparison.to_json),
+        (latex, comparison.to_latex),
+    ):
+        if path is not None:
+            write(path)

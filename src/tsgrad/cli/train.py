@@ -1,5 +1,8 @@
 """`tsgrad train` and `tsgrad resume`."""
 
+import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,16 +25,19 @@ A configuration file:
 
     [training]
     horizon = 50
-    episodes = 1000
+    episodes = 2000
     iterations = 1000
-    learning_rate = 0.05
+    learning_rate = 0.05  # falls to zero; schedule = "constant" keeps it
     seed = 0
 """
+
+Report = Annotated[bool, typer.Option(help="Whether to write report.html at the end, which takes seconds.")]
 
 
 def train(
     config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
     out: Annotated[Path, typer.Option(help="The folder to write the run to; it must be new or empty.")],
+    report: Report = True,
 ) -> None:
     """Trains a policy: `tsgrad train hetero.toml --out runs/hetero`."""
     from tsgrad.train import read_configuration
@@ -42,25 +48,29 @@ def train(
     settings = configuration.training.model_dump()
     estimator = configuration.estimator.build()
     policy = configuration.build_policy(problem)
-    _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out)
+    _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out, report)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run that was stopped.")],
+    report: Report = True,
 ) -> None:
     """Continues a run that was stopped: `tsgrad resume runs/hetero`. The result is that of a run never stopped."""
     from tsgrad.train import resume as resume_training
 
-    _finish(lambda: resume_training(folder, progress=True), folder)
+    _finish(lambda: resume_training(folder, progress=True), folder, report)
 
 
-def _finish(work: Any, folder: Path) -> None:
+def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
     """Runs training and says what came of it; Ctrl-C leaves a run that resumes."""
+    began = time.monotonic()
     try:
         run = work()
     except KeyboardInterrupt:
+        _add_time(folder, time.monotonic() - began)
         typer.echo(f"Stopped. Continue with: tsgrad resume {folder}", err=True)
         raise typer.Exit(130) from None
+    _add_time(folder, time.monotonic() - began)
     before, after = run.start.meta_parameters(), run.policy.meta_parameters()
     table = Table("meta-parameter", "before", "after", title="What training changed")
     for name in before:
@@ -68,6 +78,20 @@ def _finish(work: Any, folder: Path) -> None:
     Console().print(table)
     typer.echo(str(run))
     typer.echo(f"Policy: {folder / 'policy.json'}")
+    if report:
+        from tsgrad.report import write_run_report
+
+        typer.echo(f"Report: {write_run_report(folder, rivals=False)}")
+
+
+def _add_time(folder: Path, seconds: float) -> None:
+    """Adds to `timing.json`, the only file of a run that depends on the clock."""
+    from tsgrad.artefact import write_whole
+    from tsgrad.experiments import read_seconds
+
+    if (folder / "checkpoint.npz").exists():  # without one, a run must look as if it had not begun
+        total = {"training": round(read_seconds(folder).get("training", 0.0) + seconds, 3)}
+        write_whole(folder / "timing.json", lambda file: file.write(f"{json.dumps(total)}\n".encode()))
 
 
 def _numbers(values: Any) -> str:

@@ -1,5 +1,25 @@
-"""Evaluation: policies on common episodes."""
+"""Evaluation: policies on common episodes, the regret that none of them can go below, and what estimators cost."""
 
+from tsgrad.evaluate.bounds import BoundKind, RegretBound, regret_bound
 from tsgrad.evaluate.comparison import Comparison, compare
+from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
+from tsgrad.evaluate.optimum import optimal_regret
+from tsgrad.evaluate.statistics import Gain
+from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, estimator_pairs, variance_study
 
-__all__ = ["Comparison", "compare"]
+__all__ = [
+    "BoundKind",
+    "Comparison",
+    "Diagnosis",
+    "Gain",
+    "PairReport",
+    "RegretBound",
+    "VarianceStudy",
+    "affordable",
+    "compare",
+    "diagnose",
+    "estimator_pairs",
+    "optimal_regret",
+    "regret_bound",
+    "variance_study",
+]

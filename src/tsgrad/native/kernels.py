@@ -93,11 +93,12 @@ def _calls(
     episodes: int,
     precision: str,
     threads: int | None,
+    first_block: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """The arguments of one call after the other, each for a bounded number of blocks."""
+    """The arguments of one call after the other, each for a bounded number of blocks; `episodes` is where they end."""
     module = compiled()
     blocks = -(-episodes // module.BLOCK)
-    for first in range(0, blocks, _BLOCKS_A_CALL):
+    for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {
             "family": kernel.family,
             "precision": precision,

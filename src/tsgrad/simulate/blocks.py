@@ -44,14 +44,16 @@ def is_real(episodes: UInt32[Array, "B"], total: UInt32[Array, ""] | np.uint32) 
     return episodes < total
 
 
-def over_blocks(compute: Callable[[Any], Any], *, episodes: int, precision: Precision, chunk: int) -> Iterator[Any]:
+def over_blocks(
+    compute: Callable[[Any], Any], *, episodes: int, precision: Precision, chunk: int, first_block: int = 0
+) -> Iterator[Any]:
     """compute(block number), block by block and in order, as NumPy arrays.
 
     At most `chunk` blocks are under way on each local device, which bounds the memory in use.
     """
     devices = jax.local_devices()
     under_way: deque[Any] = deque()
-    for block in range(-(-episodes // BLOCK)):
+    for block in range(first_block, first_block - (-episodes // BLOCK)):
         if len(under_way) == chunk * len(devices):
             yield jax.device_get(under_way.popleft())
         with in_precision(precision):

@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from tsgrad import native
-from tsgrad.checks import FloatArray, check_count
+from tsgrad.checks import BadInput, FloatArray, check_count
 from tsgrad.policies import Policy, prepared
 from tsgrad.problems import Bandit, FiniteArms
-from tsgrad.simulate.blocks import Precision, block_episodes, check_blocks, is_real, over_blocks
+from tsgrad.simulate.blocks import BLOCK, Precision, block_episodes, check_blocks, is_real, over_blocks
 from tsgrad.simulate.engines import Engine, choose_engine
 from tsgrad.simulate.instance import draw_instance
 from tsgrad.simulate.rollout import Trajectory, regret, rollout
@@ -76,6 +76,7 @@ def simulate(
     seed: int,
     purpose: Purpose = Purpose.EVALUATION,
     iteration: int = 0,
+    first_episode: int = 0,
     trajectories: bool = False,
     engine: Engine = "auto",
     precision: Precision = "float32",
@@ -83,7 +84,9 @@ def simulate(
 ) -> Episodes:
     """Plays `episodes` episodes of `horizon` steps. The same seed gives the same episodes to every policy.
 
-    >>> from tsgrad.problems import Bandit, GaussianBandit
+    They are numbered from `first_episode` on, a multiple of 256 (whole blocks): parts are the episodes of one whole.
+
+    >>> from tsgrad.problems import GaussianBandit
     >>> from tsgrad.policies import Thompson
     >>> result = simulate(GaussianBandit(arms=3), Thompson(), horizon=20, episodes=500, seed=0)
     >>> print(f"{result.regret.mean():.1f}, {result.pulls.sum():.0f} pulls")
@@ -93,6 +96,9 @@ def simulate(
     policy = prepared(policy, problem, horizon)
     address = Address.of(seed=seed, purpose=purpose, iteration=iteration)
     check_blocks(episodes, precision, chunk)
+    if check_count("first_episode", first_episode, least=0, most=2**32 - 1 - BLOCK - episodes) % BLOCK:
+        raise BadInput(f"first_episode must be a multiple of {BLOCK}, got {first_episode}")
+    first_block, end = first_episode // BLOCK, first_episode + episodes
     kernel = native.kernel_for(problem, policy)
     not_native = None
     if kernel is None:
@@ -103,13 +109,14 @@ def simulate(
     if choose_engine(engine, not_native) == "native":
         assert kernel is not None
         where: dict[str, Any] = {"horizon": horizon, "seed": seed, "purpose": purpose, "iteration": iteration}
-        blocks = native.simulation_blocks(kernel, **where, episodes=episodes, precision=precision)
+        blocks = native.simulation_blocks(kernel, **where, episodes=end, precision=precision, first_block=first_block)
     else:
         blocks = over_blocks(
-            lambda block: _simulate_block(problem, policy, address, np.uint32(episodes), block, horizon, trajectories),
+            lambda block: _simulate_block(problem, policy, address, np.uint32(end), block, horizon, trajectories),
             episodes=episodes,
             precision=precision,
             chunk=chunk,
+            first_block=first_block,
         )
     return _summary(list(blocks), episodes)
 

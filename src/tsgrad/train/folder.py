@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from tsgrad.artefact import TEMPORARY, write_json, write_whole
+from tsgrad.artefact import TEMPORARY, read_json, write_json, write_whole
 from tsgrad.checks import BadInput, FloatArray
+from tsgrad.policies import load
 from tsgrad.train.run import HistoryRow, Run
 from tsgrad.train.settings import Configuration, configuration_toml, read_configuration
 
@@ -115,6 +116,29 @@ class RunFolder:
                 "gain_standard_error": run.gain_standard_error,
                 "start_regret": run.start_regret,
             },
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run came to its end: the result is written last."""
+        return (self.path / "result.json").exists()
+
+    def run(self) -> Run:
+        """A finished run, as training gave it back."""
+        configuration = self.configuration()
+        if not self.is_finished:
+            raise BadInput(f"{self.path} holds no finished run: finish it with 'tsgrad resume {self.path}'")
+        result = read_json(self.path / "result.json", "result")
+        problem = configuration.build_problem()
+        found = {name: result.pop(name) for name in ("improved", "gain", "gain_standard_error", "start_regret")}
+        return Run(
+            policy=load(self.path / "policy.json"),  # type: ignore[arg-type]  # it was trained
+            last=load(self.path / "last.json"),  # type: ignore[arg-type]
+            start=configuration.build_policy(problem),
+            history=self._history(configuration.training.iterations + 1),
+            provenance={name: value for name, value in result.items() if name not in {"tsgrad", "format"}},
+            problem=problem,
+            **found,
         )
 
     def _fingerprint(self) -> str:

@@ -41,13 +41,18 @@ def check_named_call(argument: str, call: Mapping[str, Any], key: str, known: Ma
 
 def build_optimiser(
     learning_rate: float | Mapping[str, Any],
+    schedule: str | None,
     optimizer: str | Mapping[str, Any],
     clip_norm: float | None,
+    *,
+    iterations: int,
 ) -> optax.GradientTransformation:
     """The optax chain: clipping of the gradient's norm where asked for, then the optimiser."""
     rate: Any = learning_rate
     if isinstance(learning_rate, Mapping):
         rate = _called(learning_rate, "schedule", schedules())
+    elif schedule == "cosine":
+        rate = optax.schedules.cosine_decay_schedule(learning_rate, iterations)
     call = {"name": optimizer} if isinstance(optimizer, str) else optimizer
     step = _called({"learning_rate": rate, **call}, "name", optimisers())
     return step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)

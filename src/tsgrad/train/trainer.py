@@ -1,6 +1,7 @@
 """Training: stochastic gradient ascent on the meta-parameters, and the checks that make its result safe to use."""
 
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
@@ -24,6 +25,7 @@ from tsgrad.train.optimiser import build_optimiser
 from tsgrad.train.progress import TrainingProgress
 from tsgrad.train.run import HistoryRow, Run
 from tsgrad.train.settings import (
+    DEFAULT_ESTIMATOR,
     Configuration,
     EstimatorSettings,
     TrainingOptions,
@@ -35,6 +37,8 @@ from tsgrad.train.settings import (
 # that nothing improves on is replaced with probability 5%.
 GAIN_Z = 1.645
 
+Progress = bool | Callable[[int], object] | None
+
 SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and those that confirm the selection
 
 
@@ -44,15 +48,16 @@ def train(
     estimator: Estimator | None = None,
     *,
     out: str | Path | None = None,
-    progress: bool | None = None,
+    progress: Progress = None,
     **settings: Unpack[TrainingOptions],
 ) -> Run:
     """Tunes a sampling policy by policy gradient; settings are those of `TrainingSettings`, `horizon` the only one
-    that has no default.
+    that has no default. Without an estimator it is `Estimator("mean", "self", rollouts=4)`.
 
     The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
     better: training never hands back something worse than what it started from. With `out`, everything goes to a
-    folder, and a run that was stopped continues with `tsgrad.resume`. Progress is shown on a terminal.
+    folder, and a run that was stopped continues with `tsgrad.resume`. Progress is shown on a terminal, or told to a
+    function: how many iterations are done.
 
         >>> from tsgrad.policies import ReshapedThompson
         >>> from tsgrad.problems import BernoulliBandit
@@ -62,7 +67,7 @@ def train(
         True
     """
     checked_settings = checked(TrainingSettings, settings)
-    estimator = Estimator() if estimator is None else estimator
+    estimator = DEFAULT_ESTIMATOR.build() if estimator is None else estimator
     folder = None if out is None else RunFolder(Path(out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
@@ -71,7 +76,7 @@ def train(
     return training.run(training.start(), [], folder, progress)
 
 
-def resume(out: str | Path, *, progress: bool | None = None) -> Run:
+def resume(out: str | Path, *, progress: Progress = None) -> Run:
     """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped."""
     folder = RunFolder(Path(out))
     folder.clean()
@@ -95,7 +100,13 @@ class _Training:
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         prepared(policy, problem, settings.horizon)
-        self.optimiser = build_optimiser(settings.learning_rate, settings.optimizer, settings.clip_norm)
+        self.optimiser = build_optimiser(
+            settings.learning_rate,
+            settings.schedule,
+            settings.optimizer,
+            settings.clip_norm,
+            iterations=settings.iterations,
+        )
         self.step = jax.jit(self._step)
         self._try_optimiser()
         # One engine for all of a run, and written down: a run that goes on elsewhere must go on with the same one.
@@ -114,9 +125,9 @@ class _Training:
         with jax.enable_x64(True):
             return State(0, vector, self.optimiser.init(vector), vector, np.inf)
 
-    def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: bool | None) -> Run:
+    def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: Progress) -> Run:
         """From a state to the end."""
-        shown = sys.stderr.isatty() if progress is None else progress
+        shown = sys.stderr.isatty() if progress is None else progress is True
         iterations = self.settings.iterations
         try:
             with TrainingProgress(iterations, state.iteration, shown=shown) as bar, interruption() as interrupted:
@@ -126,6 +137,8 @@ class _Training:
                     history.append(row)
                     state = later
                     bar.update(row, state)
+                    if callable(progress):
+                        progress(state.iteration)
                     if interrupted():
                         raise KeyboardInterrupt
                     if folder is not None and validated:
@@ -233,6 +246,7 @@ class _Training:
             seed=settings.seed,
             purpose=Purpose.VALIDATION,
             iteration=CONFIRMATION,
+            bound=None,
             engine=self.engine,
             precision=settings.precision,
             chunk=settings.chunk,

@@ -1,0 +1,28 @@
+"""`tsgrad report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished run, or of a reproduction.")],
+    episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
+    rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
+    figures: Annotated[bool, typer.Option(help="Whether to write a run's figures too, as PNG, SVG and PDF.")] = False,
+) -> None:
+    """Writes the page of a run, to read and to send: `tsgrad report runs/hetero`.
+
+    A reproduction was evaluated already; its page and figures are made again from what was found.
+    """
+    from tsgrad.report import write_reproduction_report, write_run_report
+
+    if (folder / "config.toml").exists():
+        with Console(stderr=True).status(f"Playing policies on {episodes:,} episodes"):
+            path = write_run_report(folder, episodes=episodes, seed=seed, rivals=rivals, figures=figures)
+    else:
+        path = write_reproduction_report(folder)
+    typer.echo(f"Report: {path}")

@@ -1,0 +1,44 @@
+"""`tsgrad reproduce`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+
+def reproduce(
+    setting: Annotated[str, typer.Argument(help="`standard`, `hetero`, `many`, or `all` of them.")],
+    fraction: Annotated[
+        float | None,
+        typer.Option(help="The share of the paper's iterations and evaluation episodes, for a quick look."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of all trainings.")] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write to; each setting has a folder in it.")] = Path(
+        "runs/reproduce"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+) -> None:
+    """Makes the paper's tables and figures again: `tsgrad reproduce hetero --out runs/paper`.
+
+    Trains with the paper's five estimators and hyper-parameters and with our own recipe, plays them and their rivals on
+    common fresh episodes, and writes tables, figures and a report beside what the paper prints.
+    """
+    from tsgrad.checks import check_choice
+    from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, terminal_table
+    from tsgrad.report import write_reproduction_report
+
+    chosen = list(SETTINGS) if check_choice("setting", setting, [*SETTINGS, "all"]) == "all" else [setting]
+    reproductions = [
+        Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume) for name in chosen
+    ]
+    try:
+        with ReproductionProgress(reproductions) as progress:
+            found = [reproduction.run(progress.update) for reproduction in reproductions]
+        page = write_reproduction_report(out if setting == "all" else out / setting)
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume", err=True)
+        raise typer.Exit(130) from None
+    for results in found:
+        Console().print(terminal_table(results))
+    typer.echo(f"Report: {page}")

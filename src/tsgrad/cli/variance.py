@@ -1,0 +1,64 @@
+"""`tsgrad variance`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tsgrad.checks import BadInput, check_choice
+
+
+def variance(
+    problem: Annotated[Path, typer.Argument(help="A configuration, or a run: then its policy is looked at.")],
+    pairs: Annotated[
+        list[str] | None, typer.Argument(help="Pairs like `mean/self`; all that take no minutes unless told.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Steps an episode, if other than the configuration's.")] = None,
+    episodes: Annotated[int, typer.Option(help="How many episodes; pairs with look-aheads may get fewer.")] = 16_384,
+    seed: Annotated[int, typer.Option(help="Which episodes.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write table and figure to this path with .csv, .png, .svg and .pdf added.")
+    ] = None,
+) -> None:
+    """Says which estimator is the best buy: `tsgrad variance hetero.toml --out figures/hetero`.
+
+    Every pair of metric and baseline is measured on the same episodes: its bias, its variance, and its time on the
+    engine that would be used. Options of the configuration's estimator apply to all pairs that take them.
+    """
+    from tsgrad.artefact import write_whole
+    from tsgrad.cli.policies import named_policy
+    from tsgrad.evaluate import affordable, estimator_pairs, variance_study
+    from tsgrad.policies import SamplingPolicy
+    from tsgrad.train import read_configuration
+
+    configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
+    bandit = configuration.build_problem()
+    policy = named_policy(str(problem)) if problem.is_dir() else configuration.build_policy(bandit)
+    if not isinstance(policy, SamplingPolicy):
+        raise BadInput(f"policy must be one that training moves, got {type(policy).__name__}")
+    steps = configuration.training.horizon if horizon is None else horizon
+    known = estimator_pairs(bandit, **configuration.estimator.model_dump(exclude={"metric", "baseline"}))
+    chosen = {check_choice("pair", name, known): known[name] for name in pairs} if pairs else affordable(known, steps)
+    study = variance_study(
+        bandit,
+        policy,
+        chosen,
+        horizon=steps,
+        episodes=episodes,
+        seed=seed,
+        engine=configuration.training.engine,
+        precision=configuration.training.precision,
+    )
+    Console().print(study.table())
+    left_out = [] if pairs else [name for name in known if name not in chosen]
+    if left_out:
+        typer.echo(f"Left out, because they look ahead for minutes: {' '.join(left_out)}; name them to have them.")
+    typer.echo(study.advice)
+    if out is not None:
+        from tsgrad.report.variance_chart import write_variance_chart
+
+        text = study.csv()
+        write_whole(f"{out}.csv", lambda file: file.write(text.encode()))
+        for path in [f"{out}.csv", *write_variance_chart(study, out)]:
+            typer.echo(f"Wrote {path}")

@@ -1,0 +1,289 @@
+"""Which estimator to train with: bias, variance and time of every pair of metric and baseline, on the same episodes."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.estimate import Estimator, episode_gradients
+from tsgrad.estimate.estimator import BASELINES, METRICS
+from tsgrad.estimate.gradient import gradient_engine
+from tsgrad.evaluate.comparison_formats import csv_text
+from tsgrad.evaluate.variance_table import study_table
+from tsgrad.policies import SamplingPolicy, parameter_names
+from tsgrad.problems import Bandit
+from tsgrad.simulate import BLOCK, Engine, Precision
+
+_FALSE_ALARM = 1e-3  # of calling any pair biased where none is
+_LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
+_TOO_MANY_STEPS = 4e7  # a pair of which one block plays more is left out unless it is asked for
+_TURNS, _SHORT = 8, 0.3  # how often to run what takes less than so many seconds, to time it
+
+
+class PairReport(NamedTuple):
+    """One estimator. Variances are of the gradient of a single episode: with N episodes they are N times smaller."""
+
+    name: str
+    engine: str
+    episodes: int
+    trace: float  # of the covariance matrix
+    trace_standard_error: float
+    microseconds: float  # an episode, on the engine that would be used, once compiled
+    bias: float  # length of the mean difference from the reference, over the length of the gradient
+    bias_by_chance: float  # the length that sampling error alone would give it
+    largest_z: float  # of the differences from the reference, over meta-parameters
+
+    @property
+    def cost(self) -> float:
+        """Variance x time: the microseconds that it takes to have variance one."""
+        return self.trace * self.microseconds
+
+
+class VarianceStudy(NamedTuple):
+    """Every estimator on the same episodes, the best buy first."""
+
+    pairs: tuple[PairReport, ...]
+    reference: str  # the most precise pair of those that are right whatever the model
+    largest_z_by_chance: float  # what unbiased pairs exceed, any of them, once in a thousand studies
+    horizon: int
+    seed: int
+
+    @property
+    def best(self) -> PairReport:
+        """The pair of the least variance x time, of those that show no bias."""
+        return next(pair for pair in self.pairs if not self.is_biased(pair))
+
+    def is_biased(self, pair: PairReport) -> bool:
+        """Whether a pair differs from the reference by more than chance."""
+        return pair.largest_z > self.largest_z_by_chance
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row for each pair, as plain data."""
+        return [
+            {
+                **pair._asdict(),
+                "variance_x_time": pair.cost,
+                "relative_cost": self.relative_cost(pair),
+                "biased": self.is_biased(pair),
+                "horizon": self.horizon,
+                "seed": self.seed,
+            }
+            for pair in self.pairs
+        ]
+
+    def table(self) -> Table:
+        """A row for each pair, the best buy first."""
+        return study_table(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        console = Console(width=110, color_system=None)
+        with console.capture() as capture:
+            console.print(self.table())
+        return f"{capture.get()}{self.advice}"
+
+    def csv(self) -> str:
+        """A row for each pair, every number to its last digit."""
+        return csv_text(self.records())
+
+    @property
+    def advice(self) -> str:
+        """Which pair to buy."""
+        unbiased = [pair for pair in self.pairs if not self.is_biased(pair) and pair is not self.best]
+        if not unbiased:
+            return f"Best buy: {self.best.name}"
+        second = unbiased[0]
+        return (
+            f"Best buy: {self.best.name}; {second.name} comes next and takes"
+            f" {self.relative_cost(second):.1f} times as long to the same precision"
+        )
+
+    def relative_cost(self, pair: PairReport) -> float:
+        """How many times as long as the best buy a pair takes to the same precision."""
+        return pair.cost / self.best.cost if self.best.cost > 0 else float("inf" if pair.cost > 0 else 1)
+
+
+def estimator_pairs(
+    problem: Bandit,
+    *,
+    rollouts: int | None = None,
+    lookaheads: int | None = None,
+    single_time: bool = False,
+    world: Literal["true", "posterior"] = "true",
+) -> dict[str, Estimator]:
+    """All pairs of metric and baseline that the problem admits; options go to those that take them.
+
+    >>> from tsgrad.problems import GaussianBandit
+    >>> len(estimator_pairs(GaussianBandit(arms=2)))
+    20
+    """
+    return {
+        f"{metric}/{baseline}": Estimator(
+            metric,
+            baseline,
+            rollouts=rollouts if baseline == "self" else None,
+            lookaheads=lookaheads if "q" in metric or baseline == "value" else None,
+            single_time=single_time,
+            world=world,
+        )
+        for metric, kind in METRICS.items()
+        if isinstance(problem.model, kind.requires)
+        for baseline in BASELINES
+    }
+
+
+def variance_study(
+    problem: Bandit,
+    policy: SamplingPolicy,
+    estimators: Mapping[str, Estimator] | None = None,
+    *,
+    horizon: int,
+    episodes: int = 16_384,
+    seed: int = 0,
+    engine: Engine = "auto",
+    precision: Precision = "float32",
+) -> VarianceStudy:
+    """Bias, covariance trace, time and variance x time of estimators: unless told, of all pairs but those whose
+    look-aheads would take minutes at this horizon.
+
+    Episodes are common, so that biases are paired differences: from the most precise of the pairs that are right
+    whatever the model (`obs` and `mean` with `null`, `oracle` and `self`). Pairs with look-aheads play many times as
+    many steps; at long horizons they get fewer episodes, 256 at least.
+
+        >>> from tsgrad.policies import ReshapedThompson
+        >>> from tsgrad.problems import GaussianBandit
+        >>> problem = GaussianBandit(arms=2)
+        >>> pairs = {name: Estimator(*name.split("/")) for name in ("obs/null", "mean/oracle")}
+        >>> study = variance_study(problem, ReshapedThompson(problem), pairs, horizon=10, episodes=512)
+        >>> study.reference
+        'mean/oracle'
+        >>> [study.is_biased(pair) for pair in study.pairs]
+        [False, False]
+    """
+    horizon = check_count("horizon", horizon, least=1)
+    episodes = check_count("episodes", episodes, least=2)
+    if not parameter_names(policy):
+        raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
+    if estimators is None:
+        estimators = affordable(estimator_pairs(problem), horizon)
+    trusted = [name for name, estimator in estimators.items() if _is_right_whatever_the_model(estimator)]
+    if not trusted:
+        raise BadInput(
+            "estimators must have one that is right whatever the model to compare with"
+            f" (obs or mean with null, oracle or self; obs/null if the world is redrawn), got {', '.join(estimators)}"
+        )
+    where: dict[str, Any] = {"horizon": horizon, "seed": seed, "engine": engine, "precision": precision}
+    gradients = {
+        name: _gradients_of(
+            problem, policy, estimator, {**where, "episodes": min(episodes, _most_episodes(estimator, horizon))}
+        )
+        for name, estimator in estimators.items()
+    }
+    samples, seconds = _timed(gradients)
+    precision_of = {name: float(np.sum(np.var(samples[name], axis=0))) / len(samples[name]) for name in trusted}
+    reference = min(precision_of, key=lambda name: precision_of[name])
+    pairs = [
+        _report(
+            name,
+            gradient_engine(problem, policy, estimators[name], engine),
+            samples[name],
+            samples[reference],
+            seconds[name],
+        )
+        for name in estimators
+    ]
+    return VarianceStudy(
+        tuple(sorted(pairs, key=lambda pair: pair.cost)),
+        reference,
+        _z_by_chance(max(len(estimators) - 1, 1) * len(parameter_names(policy))),
+        horizon,
+        seed,
+    )
+
+
+def _is_right_whatever_the_model(estimator: Estimator) -> bool:
+    metric, _, baseline = estimator.name.partition("/")
+    if estimator.world == "posterior":
+        return estimator.name == "obs/null"
+    return metric in {"obs", "mean"} and baseline in {"null", "oracle", "self"}
+
+
+def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, Estimator]:
+    """Those whose look-aheads don't take minutes for a single block of episodes."""
+    return {
+        name: estimator
+        for name, estimator in estimators.items()
+        if BLOCK * _look_ahead_steps(estimator, horizon) <= _TOO_MANY_STEPS
+    }
+
+
+def _look_ahead_steps(estimator: Estimator, horizon: int) -> float:
+    """How many steps look-aheads play in an episode."""
+    lookaheads = max(getattr(part, "lookaheads", 0) for part in (estimator.metric, estimator.baseline))
+    return float(estimator.rollouts * lookaheads * horizon * (horizon + 1) / 2)
+
+
+def _most_episodes(estimator: Estimator, horizon: int) -> int:
+    """What bounds the steps that look-aheads play, in whole blocks."""
+    steps = _look_ahead_steps(estimator, horizon)
+    return max(int(_LOOK_AHEAD_STEPS / steps) // BLOCK, 1) * BLOCK if steps else 2**31
+
+
+def _gradients_of(
+    problem: Bandit, policy: SamplingPolicy, estimator: Estimator, where: dict[str, Any]
+) -> Callable[[], FloatArray]:
+    """What computes each episode's gradient [N, P], compiled by a first block."""
+
+    def compute(**options: Any) -> FloatArray:
+        return episode_gradients(problem, policy, {"one": estimator}, **{**where, **options})["one"]
+
+    compute(episodes=min(where["episodes"], BLOCK))
+    return compute
+
+
+def _timed(works: Mapping[str, Callable[[], FloatArray]]) -> tuple[dict[str, FloatArray], dict[str, float]]:
+    """What each piece of work gives, and the seconds of its fastest run.
+
+    Short ones run several times, in turns, because the machine may be busy.
+    """
+    results: dict[str, FloatArray] = {}
+    seconds = dict.fromkeys(works, float("inf"))
+    for turn in range(_TURNS):
+        for name, work in works.items():
+            if turn == 0 or seconds[name] < _SHORT:
+                start = time.perf_counter()
+                results[name] = work()
+                seconds[name] = min(seconds[name], time.perf_counter() - start)
+    return results, seconds
+
+
+def _report(name: str, engine: str, sample: FloatArray, reference: FloatArray, seconds: float) -> PairReport:
+    squares = np.sum((sample - sample.mean(axis=0)) ** 2, axis=1)
+    common = min(len(sample), len(reference))
+    difference = sample[:common] - reference[:common]
+    mean, error = difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(common)
+    length = float(np.linalg.norm(reference.mean(axis=0)))
+    return PairReport(
+        name=name,
+        engine=engine,
+        episodes=len(sample),
+        trace=float(squares.sum() / (len(sample) - 1)),
+        trace_standard_error=float(squares.std(ddof=1) / np.sqrt(len(sample))),
+        microseconds=1e6 * seconds / len(sample),
+        bias=float(np.linalg.norm(mean)) / length,
+        bias_by_chance=float(np.linalg.norm(error)) / length,
+        largest_z=float(np.max(np.abs(mean[error > 0]) / error[error > 0], initial=0.0)),
+    )
+
+
+def _z_by_chance(comparisons: int) -> float:
+    """The z that so many two-sided comparisons exceed together with the probability of a false alarm, at most."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(_FALSE_ALARM / comparisons / 2))

@@ -1,0 +1,98 @@
+"""What a reproduction is to do in one setting, and the folder that holds it to that."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pydantic
+
+from tsgrad.artefact import TEMPORARY, read_json, write_json
+from tsgrad.checks import BadInput
+from tsgrad.experiments.settings import Setting, setting_named
+
+NULL_PAIRS = ("obs/null", "mean/null", "bayes/null")
+STABLE = "stable"  # the name of the training with the default recipe of `train`
+LEAST_ITERATIONS, LEAST_EPISODES = 4, 256
+
+
+class Plan(pydantic.BaseModel):
+    """One setting, the share of the paper's effort, and seeds. A folder belongs to one plan."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    fraction: float = 1.0
+    seed: int = 0
+    evaluation_seed: int = 0
+
+    @property
+    def setting(self) -> Setting:
+        """What the paper says about it."""
+        return setting_named(self.name)
+
+    @property
+    def iterations(self) -> int:
+        """Of each training."""
+        return max(LEAST_ITERATIONS, round(self.fraction * self.setting.iterations))
+
+    @property
+    def evaluation_episodes(self) -> int:
+        """Common to all policies."""
+        return max(LEAST_EPISODES, round(self.fraction * self.setting.evaluation_episodes))
+
+    @property
+    def watched_iterations(self) -> list[int]:
+        """Iterations, from 1, whose pulls are counted: of 1,000 they are 1, 334, 667 and 1000."""
+        return [int(iteration) for iteration in np.linspace(1, self.iterations, 4).round()]
+
+    @property
+    def trainings(self) -> list[str]:
+        """The paper's pairs, and the default recipe."""
+        return [*self.setting.trained, STABLE]
+
+    def training_settings(self, training: str) -> dict[str, Any]:
+        """The paper's hyper-parameters, or the default recipe: what `train` takes."""
+        given = {"horizon": self.setting.horizon, "iterations": self.iterations, "seed": self.seed}
+        if training == STABLE:
+            return given
+        return {
+            **given,
+            "episodes": self.setting.episodes,
+            "learning_rate": self.setting.learning_rate,
+            "schedule": "constant",
+            "optimizer": "adam",
+        }
+
+
+def claim_folder(folder: Path, *, name: str, fraction: float | None, seed: int | None, resume: bool) -> Plan:
+    """The plan that a folder is for from now on; with `resume`, the one that it is for already."""
+    setting_named(name)
+    if fraction is not None and not 0 < fraction <= 1:
+        raise BadInput(f"fraction must be above 0 and at most 1, got {fraction}")
+    given = {option: value for option, value in (("fraction", fraction), ("seed", seed)) if value is not None}
+    path = folder / "plan.json"
+    if folder.is_dir():
+        for leftover in folder.rglob(f".*{TEMPORARY}"):
+            leftover.unlink()
+    if path.exists():
+        if not resume:
+            raise BadInput(f"out: {folder} holds a reproduction: continue it with --resume, or choose another folder")
+        plan = _read_plan(path)
+        if plan.name != name:
+            raise BadInput(f"setting must be {plan.name} as {folder} was started with, got {name}")
+        for option, value in given.items():
+            if getattr(plan, option) != value:
+                raise BadInput(f"{option} must be {getattr(plan, option)} as {folder} was started with, got {value}")
+        return plan
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"out: {folder} is not an empty folder: choose another")
+    plan = Plan.model_validate({"name": name, **given})
+    write_json(path, "plan", {"plan": plan.model_dump()})
+    return plan
+
+
+def _read_plan(path: Path) -> Plan:
+    try:
+        return Plan.model_validate(read_json(path, "plan")["plan"])
+    except (KeyError, pydantic.ValidationError):
+        raise BadInput(f"{path} does not hold what this version of tsgrad writes: reproduce again") from None

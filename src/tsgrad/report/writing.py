@@ -1,0 +1,43 @@
+"""Reports on disk: the page, and its figures for papers and slides."""
+
+from pathlib import Path
+
+from tsgrad.checks import BadInput
+from tsgrad.report.contents import Report
+from tsgrad.report.overview_report import overview_report
+from tsgrad.report.page import write_page
+from tsgrad.report.reproduction_report import reproduction_report
+from tsgrad.report.run_report import EPISODES, run_report
+from tsgrad.report.style import save_figure
+
+
+def write_run_report(
+    folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, rivals: bool = True, figures: bool = False
+) -> Path:
+    """Writes `report.html` into the folder of a finished training run, and with `figures` a folder of them beside."""
+    return _write(run_report(folder, episodes=episodes, seed=seed, rivals=rivals), folder, figures=figures)
+
+
+def write_reproduction_report(folder: str | Path) -> Path:
+    """Writes `report.html` and `figures/` into the folder of a setting that was reproduced.
+
+    For a folder of several settings each gets its page, and one page tells of all of them.
+    """
+    folder = Path(folder)
+    if (folder / "results.json").exists():
+        return _write(reproduction_report(folder), folder, figures=True)
+    settings = sorted(path.parent for path in folder.glob("*/results.json"))
+    if not settings:
+        raise BadInput(f"{folder} holds no reproduction: there is no results.json in it, nor in a folder of it")
+    for setting in settings:
+        write_reproduction_report(setting)
+    return _write(overview_report(settings), folder, figures=False)
+
+
+def _write(report: Report, folder: str | Path, *, figures: bool) -> Path:
+    if figures:
+        for picture in report.pictures:
+            save_figure(picture.draw("wide"), Path(folder) / "figures", picture.name)
+    path = Path(folder) / "report.html"
+    write_page(report, path)
+    return path

@@ -1,0 +1,235 @@
+"""Reproductions: what they hold is what was found, and one that was stopped anywhere leaves the same files."""
+
+import csv
+import io
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import tsgrad as tg
+from tsgrad.experiments import Reproduction, ReproductionProgress, read_results, read_seconds
+from tsgrad.experiments.assembly import null_curves
+from tsgrad.experiments.evaluations import PIECE, evaluate, read_evaluation
+from tsgrad.experiments.plan import Plan
+from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
+from tsgrad.train import HistoryRow
+
+QUICK = {"setting": "hetero", "fraction": 0.004}  # 4 iterations, 256 episodes
+
+
+def files(folder):
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in {"timing.json", "report.html"}
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reproduction") / "hetero"
+    return folder, Reproduction(folder, **QUICK).run()
+
+
+def test_results_come_back_from_their_file(whole):
+    folder, results = whole
+    assert read_results(folder / "results.json") == results
+
+
+def test_every_number_of_the_paper_is_there(whole):
+    _, results = whole
+    printed = {row.name: row.printed for row in results.rows if row.printed is not None}
+    setting = tg.experiments.SETTINGS["hetero"]
+    for name, value in setting.trained.items():
+        assert printed[name] == printed[f"{name} (selected)"] == value.regret
+    for name, value in setting.rivals.items():
+        assert printed[name] == value.regret
+
+
+def test_z_scores_and_verdicts(whole):
+    _, results = whole
+    for row in results.rows:
+        if row.printed is not None:
+            z = (row.regret - row.printed) / np.hypot(row.standard_error, row.printed_standard_error)
+            assert row.z == pytest.approx(z)
+            assert row.verdict == ("same" if abs(z) < 2 else "better" if z < 0 else "worse")
+
+
+def test_evaluations_are_those_of_the_policies_in_the_run_folders(whole):
+    folder, results = whole
+    setting = tg.experiments.SETTINGS["hetero"]
+    policy = tg.load(folder / "runs" / "mean-self" / "last.json")
+    regret = {
+        name: tg.simulate(setting.problem, one, horizon=50, episodes=256, seed=0).regret
+        for name, one in {"mean/self": policy, "TS": tg.Thompson()}.items()
+    }
+    row = results.row("mean/self")
+    assert row.regret == pytest.approx(regret["mean/self"].mean(), rel=1e-12)
+    assert row.gain == pytest.approx((regret["TS"] - regret["mean/self"]).mean(), rel=1e-9)
+    assert row.regret_over_time[-1] == pytest.approx(row.regret, rel=1e-6)
+    assert sum(row.pulls) == pytest.approx(50)
+
+
+def test_trainings_share_their_randomness(whole):
+    """At the start all policies are the same: without runs of their own, so are their first batches."""
+    _, results = whole
+    first = {training.name: training.history[0].regret for training in results.trainings}
+    assert first["obs/null"] == first["mean/null"] == first["bayes/null"] == first["mean/oracle"]
+
+
+def test_pulls_in_the_first_batch_are_those_of_plain_thompson_sampling(whole):
+    _, results = whole
+    assert [point.iteration for point in results.pulls_during_training] == [1, 2, 3, 4]
+    assert Plan(name="many").watched_iterations == [1, 334, 667, 1000]
+    setting = tg.experiments.SETTINGS["hetero"]
+    batch = {"horizon": 50, "episodes": 1000, "seed": 0, "purpose": tg.Purpose.TRAINING}
+    plain = tg.simulate(setting.problem, tg.Thompson(), **batch)
+    np.testing.assert_allclose(results.pulls_during_training[0].pulls, plain.pulls, rtol=0.002)
+
+
+def test_the_trainings_are_the_papers(whole):
+    _, results = whole
+    for training in results.trainings:
+        used = training.settings
+        if training.recipe == "paper":
+            assert (used["episodes"], used["learning_rate"], used["schedule"]) == (1000, 0.05, "constant")
+            assert used["optimizer"] == "adam"
+            assert used["rollouts"] == (2 if training.baseline == "self" else 1)
+        else:
+            assert (used["schedule"], used["rollouts"]) == ("cosine", 4)
+
+
+def test_tables(whole):
+    _, results = whole
+    best = f"{results.best.regret:.3f} ({results.best.standard_error:.3f})"
+    markdown, latex = markdown_table(results), latex_table(results)
+    assert markdown.count("**") == 2
+    assert f"**{best}**" in markdown
+    assert latex.count(r"\textbf") == 1
+    assert rf"\textbf{{{best}}}" in latex
+    for text in (markdown, latex):
+        assert "16.561 (0.204)" in text
+    rows = list(csv.DictReader(io.StringIO(csv_table(results))))
+    assert [float(row["regret"]) for row in rows] == [row.regret for row in results.rows]
+
+
+def test_distances_of_curves():
+    curves = [
+        [HistoryRow(i, value, 0.5, 1.0, None, {}) for i, value in enumerate(row)] for row in ([1, 2, 0], [3, 2, 0])
+    ]
+    found = null_curves(curves)  # the last row has no batch
+    assert (found.largest_distance, found.mean_distance, found.mean_standard_error) == (2.0, 1.0, 0.5)
+
+
+class Stopped(Exception):
+    """A stop at a chosen moment."""
+
+
+@pytest.mark.parametrize("moment", [3, 20, 60, 94])
+def test_stopped_anywhere_and_resumed_leaves_the_same_files(moment, whole, tmp_path):
+    """At the given call of the watcher: in the first training, in the fourth, among evaluations, before the bound."""
+    folder = tmp_path / "hetero"
+    calls = itertools.count(1)
+
+    def stop(setting, part, share):
+        if next(calls) == moment:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        Reproduction(folder, **QUICK).run(stop)
+    done = {path: content for path, content in files(folder).items() if path.name == "result.json"}
+    Reproduction(folder, setting="hetero", resume=True).run()
+    assert files(folder) == files(whole[0])
+    assert done.items() <= files(folder).items()
+
+
+def test_parts_that_are_done_are_not_done_again(whole):
+    folder, results = whole
+    for part in Reproduction(folder, setting="hetero", resume=True).parts:
+        assert part.is_done()
+    seconds, before = read_seconds(folder), files(folder)
+    assert len(seconds) == len(results.trainings) + len(results.rows) + 1
+    assert Reproduction(folder, setting="hetero", resume=True).run() == results
+    assert read_seconds(folder) == seconds
+    assert files(folder) == before
+
+
+def test_evaluations_go_on_where_they_stopped(tmp_path):
+    plan = Plan(name="many", fraction=0.5)  # 5,000 episodes, five pieces
+
+    def stop(played):
+        if played == 2 * PIECE:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        evaluate(tmp_path / "stopped.npz", tg.Thompson(), plan, stop)
+    assert len(read_evaluation(tmp_path / "stopped.npz").regret) == 2 * PIECE
+    evaluate(tmp_path / "stopped.npz", tg.Thompson(), plan, lambda played: None)
+    evaluate(tmp_path / "whole.npz", tg.Thompson(), plan, lambda played: None)
+    assert (tmp_path / "stopped.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    found = read_evaluation(tmp_path / "whole.npz")
+    assert found.regret_over_time[-1] == pytest.approx(found.regret.mean(), rel=1e-5)
+    assert len(np.unique(found.regret)) > 4900  # no piece is another again
+
+
+def test_progress_counts_efforts(whole):
+    """All done: the bar of the whole is at its end from the start."""
+    folder, _ = whole
+    reproduction = Reproduction(folder, setting="hetero", resume=True)
+    progress = ReproductionProgress([reproduction])
+    assert progress.bars.tasks[0].percentage == pytest.approx(100)
+    progress.update("hetero", reproduction.parts[0], 0.0)
+    efforts = [part.effort for part in reproduction.parts]
+    assert progress.bars.tasks[0].percentage == pytest.approx(100 * (1 - efforts[0] / sum(efforts)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"setting": "heter"}, "setting must be one of standard, hetero, many"),
+        ({"fraction": 0.0}, "fraction must be above 0 and at most 1, got 0.0"),
+        ({}, "holds a reproduction: continue it with --resume, or choose another folder"),
+        ({"resume": True, "fraction": 0.5}, "fraction must be 0.004 as .* was started with, got 0.5"),
+        ({"resume": True, "seed": 1}, "seed must be 0 as .* was started with, got 1"),
+        ({"resume": True, "setting": "many"}, "setting must be hetero as"),
+    ],
+)
+def test_folders_keep_to_their_plan(options, message, whole):
+    with pytest.raises(tg.BadInput, match=message):
+        Reproduction(whole[0], **{"setting": "hetero", **options})
+
+
+def test_folders_of_others_are_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(tg.BadInput, match="is not an empty folder: choose another"):
+        Reproduction(tmp_path, **QUICK)
+
+
+def reproduce(folder, *options):
+    command = [sys.executable, "-m", "tsgrad.cli", "reproduce", "hetero", "--out", str(folder), *options]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_the_command_killed_and_resumed(whole, tmp_path):
+    """SIGKILL once the second training has a checkpoint; then the command again, to the files of an unbroken run."""
+    process = reproduce(tmp_path, "--fraction", "0.004")
+    while not (tmp_path / "hetero" / "runs" / "mean-null" / "checkpoint.npz").exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "hetero" / "results.json").exists()
+    resumed = reproduce(tmp_path, "--resume")
+    out, errors = resumed.communicate()
+    assert resumed.returncode == 0, errors
+    assert "heteroscedastic arms" in out
+    assert f"Report: {tmp_path / 'hetero' / 'report.html'}" in out
+    found = files(tmp_path / "hetero")
+    assert {path: content for path, content in found.items() if path.parts[0] != "figures"} == files(whole[0])
+    assert {path.suffix for path in found if path.parts[0] == "figures"} == {".png", ".svg", ".pdf"}

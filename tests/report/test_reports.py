@@ -1,0 +1,267 @@
+"""What reports say: the numbers of the comparison, in words; warnings where they are due; the same page every time."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tsgrad as tg
+from tsgrad.experiments import read_results
+from tsgrad.experiments.rivals import RivalPolicy
+from tsgrad.policies import parameter_vector, with_parameters
+from tsgrad.policies.rivals import Greedy, Uniform
+from tsgrad.registry import to_data
+from tsgrad.report import (
+    render,
+    reproduction_report,
+    run_report,
+    without_clock,
+    write_reproduction_report,
+    write_run_report,
+)
+from tsgrad.report.concerns import suspicious_gradients
+from tsgrad.report.contents import Concern, Report, Section
+from tsgrad.report.meaning import UNKNOWN, arm_labels, meaning, problem_words
+from tsgrad.report.meta_parameters import meta_parameter_section
+from tsgrad.report.outcome import Limit, Outcome, Outcomes
+from tsgrad.report.sections import gain_section
+from tsgrad.report.words import fixed, interval
+
+PROBLEM = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
+
+
+@pytest.fixture(scope="module")
+def report(run_folder):
+    return run_report(run_folder, episodes=2000, seed=5, rivals=False)
+
+
+def test_numbers_are_those_of_the_comparison(report, run_folder):
+    policies = {"plain": tg.Thompson(), "trained": tg.load(run_folder / "policy.json")}
+    found = tg.compare(PROBLEM, policies, horizon=20, episodes=2000, seed=5, bound=None)
+    gain, error = found.difference("plain", "trained")
+    assert interval(gain, error) in report.headline
+    table = report.sections[0].blocks[0]
+    rows = {row.cells[0]: row for row in table.rows}
+    assert rows["trained policy"].cells[1] == fixed(found.regret["trained"], 2)
+    assert rows["Thompson sampling"].cells[1] == fixed(found.regret["plain"], 2)
+    assert rows["trained policy"].cells[3] == fixed(gain, 2)
+    least = min(rows.values(), key=lambda row: float(row.cells[1]))
+    assert [row.strong for row in table.rows] == [row is least for row in table.rows]
+
+
+def test_sections_and_facts(report):
+    headings = [section.heading for section in report.sections]
+    assert headings == [
+        "On fresh episodes",
+        "The limit",
+        "Where the gain comes from",
+        "What training changed",
+        "How training went",
+    ]
+    told = {fact.label: fact.value for fact in report.facts}
+    assert "noise sd 0.1, 1, 4" in told["Problem"]
+    assert "seed 1" in told["Training"]
+    assert told["Evaluation"] == "2,000 episodes, seed 5"
+    assert told["Engine"] in ("native, float32", "jax, float32")
+    assert "tsgrad" in told["Versions"]
+    text = render(report)
+    for name in ("prior_mean", "prior_variance", "precision_ratio", "decay"):
+        assert meaning(name).replace("'", "&#39;") in text
+
+
+def test_the_gain_is_accounted_for(report, run_folder):
+    """Phases add up to the whole: what each policy lost in all parts is its regret."""
+    found = tg.compare(
+        PROBLEM,
+        {"plain": tg.Thompson(), "trained": tg.load(run_folder / "policy.json")},
+        horizon=20,
+        episodes=2000,
+        seed=5,
+    )
+    picture = next(picture for picture in report.pictures if picture.name == "regret-by-phase")
+    (axes,) = picture.draw("wide").axes
+    heights = np.array([bar.get_height() for bar in axes.patches])
+    np.testing.assert_allclose(heights.reshape(2, -1).sum(axis=1), list(found.regret.values()), rtol=1e-6)
+
+
+def test_the_same_page_every_time_and_the_clock_apart(run_folder, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    pages = []
+    for seconds in (None, 3.0, 75.0):
+        if seconds is not None:
+            (folder / "timing.json").write_text(json.dumps({"training": seconds}))
+        pages.append(write_run_report(folder, episodes=300, rivals=False).read_text())
+    assert pages[1] != pages[2]
+    assert "3.0 s of training" in pages[1]
+    assert without_clock(pages[1]) == without_clock(pages[2])
+    assert without_clock(pages[1]).replace("\n\n", "\n") == pages[0].replace("\n\n", "\n")
+    assert pages[0] == without_clock(pages[0])
+
+
+def test_text_is_escaped():
+    wicked = "<script>alert('a & b')</script>"
+    section = Section(wicked, [wicked, "`code`"])
+    page = render(Report(wicked, wicked, wicked, [], [Concern(wicked, wicked)], [section], [], wicked, "1"))
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(&#39;a &amp; b&#39;)" in page
+    assert "<code>code</code>" in page
+
+
+def outcome(regret, gain, error):
+    return Outcome(regret, 0.1, gain, error, np.linspace(0, regret, 10), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("gain", "error", "says"),
+    [
+        (10.34, 0.16, "a gain of 10.3 (95% interval 10.0 to 10.7), 40% of the regret."),
+        (-2.0, 0.1, "it is worse by 2.0 (95% interval 1.8 to 2.2)."),
+        (0.1, 0.2, "no gain that could be told from chance (95% interval −0.3 to 0.5)."),
+        (0.0, 0.0, "no gain; both make the same choices."),
+    ],
+)
+def test_headlines(gain, error, says):
+    policies = {"Thompson sampling": outcome(25.77, 0.0, 0.0), "trained": outcome(25.77 - gain, gain, error)}
+    found = Outcomes(policies, "trained", "Thompson sampling", Limit("FH", 5.0, 0.0))
+    assert found.headline("The trained policy").endswith(says)
+    assert [key.label for key in found.key_figures()] == ["Regret before", "Regret after", "Gain", "Limit"]
+
+
+def test_a_run_without_gain(tmp_path):
+    """One arm: every policy is the same, and the page says so."""
+    problem = tg.GaussianBandit(arms=1)
+    settings = {"horizon": 3, "episodes": 64, "iterations": 2, "validation_episodes": 64}
+    tg.train(problem, tg.ReshapedThompson(problem), out=tmp_path / "run", **settings)
+    report = run_report(tmp_path / "run", episodes=256, rivals=False)
+    assert "both make the same choices" in report.headline
+    assert "No gain is shown" in [concern.title for concern in report.concerns]
+    assert "<svg" in render(report)
+
+
+def test_parameters_at_their_bounds_are_noticed():
+    """Where the variance is clipped its gradient is exactly zero; real gradients, at a policy beyond the bounds."""
+    start = tg.ReshapedThompson(PROBLEM)
+    vector = parameter_vector(start)
+    vector[3] = -25.0  # log_prior_variance[0], bounded at -20
+    where = {"horizon": 5, "episodes": 256, "seed": 0}
+    estimator = tg.Estimator("mean", "oracle")
+    errors = [tg.gradient(PROBLEM, policy, estimator, **where) for policy in (start, with_parameters(start, vector))]
+    assert errors[0].names[3] == "log_prior_variance[0]"
+    concerns = suspicious_gradients(errors[0].names, errors[0].standard_error, errors[1].standard_error)
+    stuck = [concern for concern in concerns if "bounds" in concern.title]
+    assert len(stuck) == 1
+    assert "log_prior_variance[0]" in stuck[0].text
+
+
+def test_words_for_what_is_not_known():
+    assert meaning("temperature") == UNKNOWN
+    assert arm_labels({"kind": "mine", "name": "x"}, 2).ticks == ["0", "1"]
+
+
+@pytest.mark.parametrize("setting", ["hetero", "many"])
+def test_reproduction(reproduction_folder, pages, setting):
+    results = read_results(reproduction_folder / setting / "results.json")
+    report = reproduction_report(reproduction_folder / setting)
+    table = report.sections[0].blocks[0]
+    assert len(table.rows) == len(results.rows)
+    for row, shown in zip(results.rows, table.rows, strict=True):
+        assert fixed(row.regret, 2) in shown.cells
+        assert fixed(row.printed, 2) in shown.cells
+        assert row.verdict in shown.cells
+        assert shown.strong == (row.regret == min(other.regret for other in results.rows))
+    assert "A fraction of the paper's effort" in [concern.title for concern in report.concerns]
+    written = {path.name for path in (reproduction_folder / setting / "figures").iterdir()}
+    assert written == {f"{picture.name}.{kind}" for picture in report.pictures for kind in ("png", "svg", "pdf")}
+    assert {"learning-curves.pdf", "pulls-during-training.svg"} <= written
+    page = (reproduction_folder / setting / "report.html").read_text()
+    assert page == render(report)
+
+
+def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
+    of_other_arms = tg.ReshapedThompson(tg.GaussianBandit(arms=7))
+    policies = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": of_other_arms}
+    chosen = {name: RivalPolicy(lambda policy=policy: policy) for name, policy in policies.items()}
+    monkeypatch.setattr("tsgrad.report.rivals.RIVALS", chosen)
+    report = run_report(run_folder, episodes=2000, seed=5)
+    section = report.sections[0]
+    names = [row.cells[0] for row in section.blocks[0].rows]
+    assert names == ["Thompson sampling", "trained policy", "end of training", "greedy", "uniform"]
+    policies = {"trained": tg.load(run_folder / "policy.json"), "greedy": Greedy()}
+    found = tg.compare(PROBLEM, policies, horizon=20, episodes=2000, seed=5, bound=None)
+    excess, error = found.difference("greedy", "trained")
+    assert excess > 2 * error
+    assert f"greedy, loses {fixed(excess, 1)} more than the trained policy" in section.paragraphs[0]
+    (learning,) = (picture for picture in report.pictures if picture.name == "learning-curve")
+    assert "Not drawn, being far above: uniform" in learning.caption
+
+
+def test_bad_folders(run_folder, tmp_path):
+    with pytest.raises(tg.BadInput, match=r"holds no run: there is no config\.toml in it"):
+        run_report(tmp_path)
+    with pytest.raises(tg.BadInput, match=r"holds no reproduction: there is no results\.json in it"):
+        write_reproduction_report(tmp_path)
+    shutil.copy(run_folder / "config.toml", tmp_path)
+    with pytest.raises(tg.BadInput, match="holds no finished run: finish it with 'tsgrad resume"):
+        run_report(tmp_path)
+
+
+def test_command(run_folder, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(run_folder, folder)
+    command = [sys.executable, "-m", "tsgrad.cli", "report", folder, "--episodes=300", "--no-rivals", "--figures"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout.strip()) == (0, f"Report: {folder / 'report.html'}"), result.stderr
+    assert (folder / "figures" / "learning-curve.pdf").exists()
+
+
+PROBLEMS = {
+    "linear": tg.LinearBandit(features=np.eye(3), noise_std=0.5),
+    "ball": tg.BallBandit(dimension=2),
+    "poisson": tg.PoissonBandit(shape=[1.0, 2.0]),
+    "wrong model": tg.Misspecified(truth=tg.GaussianBandit(arms=2), model=tg.GaussianBandit(arms=2, noise_std=3.0)),
+}
+WORDS = {
+    "linear": "linear; prior mean 0; prior covariance [3 × 3]; features [3 × 3]; noise sd 0.5",
+    "ball": "ball; prior mean 0; prior covariance [2 × 2]; noise sd 1",
+    "poisson": "poisson; shape 1, 2; rate 1",
+    "wrong model": "misspecified; truth (gaussian; prior mean 0; prior sd 1; noise sd 1); "
+    "model (gaussian; prior mean 0; prior sd 1; noise sd 3)",
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_problem_in_words(name):
+    assert problem_words(to_data(PROBLEMS[name])) == WORDS[name]
+
+
+def test_infinitely_many_arms():
+    """No pulls per arm; and meta-parameters of different lengths, as a ball has them."""
+    policies = {
+        name: outcome(regret, 1.0, 0.1)._replace(pulls=None) for name, regret in (("plain", 5.0), ("ours", 4.0))
+    }
+    labels = arm_labels(to_data(PROBLEMS["ball"]), 0)
+    section = gain_section(Outcomes(policies, "ours", "plain", None), labels)
+    assert [block.name for block in section.blocks] == ["regret-over-time", "regret-by-phase"]
+    before, after = ({"prior_mean": np.full(2, value), "covariance_scale": np.asarray(value)} for value in (1.0, 0.5))
+    picture, *tables, definitions = meta_parameter_section(before, after, labels).blocks
+    assert [[row.cells for row in table.rows] for table in tables] == [
+        [["all", "1 → 0.5"]],
+        [["0", "1 → 0.5"], ["1", "1 → 0.5"]],
+    ]
+    assert [word for word, _ in definitions.entries] == ["prior mean", "covariance scale"]
+    assert len(picture.draw("narrow").axes) == 2
+
+
+def test_weights_of_a_network_are_summed_up():
+    before = {"weight_hidden": np.zeros((2, 3)), "bias": np.ones(2)}
+    after = {"weight_hidden": np.full((2, 3), 2.0), "bias": np.ones(2)}
+    section = meta_parameter_section(before, after, arm_labels({"kind": "gaussian"}, 2))
+    (table,) = section.blocks
+    assert [row.cells for row in table.rows] == [
+        ["weight hidden", "2 × 3", "0", "2", "2"],
+        ["bias", "2", "1", "1", "0"],
+    ]
