@@ -24,6 +24,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/rivals.py
 
 # What the tests of reports open pages in; without it they are skipped.
 browser:

@@ -42,7 +42,7 @@ def test_bayes_ucb_is_the_quantile(problem, quantile):
 @pytest.mark.parametrize("problem", [GAUSSIAN, BERNOULLI])
 @pytest.mark.parametrize("discount", ["elapsed", "left"])
 def test_optimistic_gittins_solves_its_equation(problem, discount):
-    """v = (1 - g) m + g E max(theta, v), the expectation by quadrature of P(theta > x), the root by bisection."""
+    """The root of v = (1 - g) m + g E max(theta, v) by bisection, the expectation by quadrature of P(theta > x)."""
     table = tg.OptimisticGittins(discount).prepare(problem, HORIZON).table
     for arm, t, cell in reached(table)[::5]:
         law = posterior(problem, arm, cell)
@@ -85,7 +85,10 @@ def test_scaled_thompson_with_factor_one_is_thompson_sampling():
         (lambda: tg.BayesUCB(1.0), "quantile must be one number below 1, or one a step, got 1.0"),
         (lambda: tg.BayesUCB(0.0), "quantile must be > 0, got 0.0"),
         (lambda: tg.BayesUCB([0.5, 0.6]).prepare(GAUSSIAN, 3), "quantile must be one number, or 3 for this horizon"),
-        (lambda: tg.OptimisticGittins("lef"), r"discount must be one of elapsed, left, got 'lef' \(did you mean 'left'"),
+        (
+            lambda: tg.OptimisticGittins("lef"),
+            r"discount must be one of elapsed, left, got 'lef' \(did you mean 'left'",
+        ),
         (lambda: tg.ScaledThompson(-1), "factor must be > 0, got -1.0"),
         (lambda: tg.ScaledThompson([1.0, 2.0]), r"factor must be one number, got shape \(2,\)"),
         (lambda: tg.SatisficingThompson(-0.1), "tolerance must be one number >= 0, got -0.1"),

@@ -47,7 +47,9 @@ def gaussian_reference(mean, std):
     laws = [stats.norm(*pair) for pair in zip(mean, std, strict=True)]
     arms = range(len(laws))
     low, high = max(m - 9 * s for m, s in zip(mean, std, strict=True)), max(np.add(mean, np.multiply(9, std)))
-    breaks = sorted({point for law in laws for point in law.mean() + law.std() * np.arange(-6, 7) if low < point < high})
+    breaks = sorted(
+        {point for law in laws for point in law.mean() + law.std() * np.arange(-6, 7) if low < point < high}
+    )
 
     def integral(function):
         ends = [low, *breaks, high]
@@ -174,9 +176,7 @@ def test_mixture_against_a_fine_grid():
             arms = 2 + case % 4
             shortfall, gain = rng.gamma(0.5, size=arms), rng.gamma(0.5, size=arms)
             best = min(
-                np.min(
-                    (grid * shortfall[i] + (1 - grid) * shortfall[j]) ** 2 / (grid * gain[i] + (1 - grid) * gain[j])
-                )
+                np.min((grid * shortfall[i] + (1 - grid) * shortfall[j]) ** 2 / (grid * gain[i] + (1 - grid) * gain[j]))
                 for i, j in itertools.product(range(arms), range(arms))
             )
             found = ratio(mixture(jnp.array(shortfall), jnp.array(gain)), shortfall, gain)

@@ -36,7 +36,7 @@ def gaussian_best_arm(law: NormalLaw, once: Callable[[Any], Any] = lambda value:
     arms = law.location.shape[0]
     leader = jnp.argmax(law.location)
     mean, variance = law.location - law.location[leader], law.scale**2
-    x, weight = once(_nodes(mean, law.scale, mean[:, None] + law.scale[:, None] * _BREAKS))
+    x, weight = once(_nodes(mean, law.scale, _breaks(mean, law.scale)))
     below = once(_cdf(_standardised(x, mean, law.scale)))
     root = once(jnp.sqrt(jnp.prod(below, axis=0) * weight))
     # Rows h_i, 1 and x, times the root of D dx: all integrals are products of two of them.
@@ -61,39 +61,41 @@ def gaussian_information(law: NormalLaw, noise_std: Float[Array, "K"]) -> Float[
     """
     arms = jnp.arange(law.location.shape[0])
     mean = law.location - jnp.max(law.location)
-    later = (law.scale**-2 + jnp.asarray(noise_std) ** -2) ** -0.5
+    later = (law.scale**-2 + noise_std**-2) ** -0.5
     step = law.scale / noise_std * later
 
     def of_arm(arm: Array) -> Float[Array, ""]:
-        outcomes = mean[arm] + step[arm] * _OUTCOMES
-        breaks = [
-            jnp.ravel(mean[:, None] + law.scale[:, None] * _BREAKS),
-            jnp.ravel(outcomes[:, None] + later[arm] * np.array([-1.5, 1.5])),
-        ]
-        x, weight = _nodes(mean, law.scale, jnp.concatenate(breaks))
+        outcomes = mean[arm] + step[arm] * jnp.asarray(_OUTCOMES, mean.dtype)
+        steep = [outcomes - 1.5 * later[arm], outcomes + 1.5 * later[arm]]
+        x, weight = _nodes(mean, law.scale, jnp.concatenate([_breaks(mean, law.scale), *steep]))
         below = _cdf(_standardised(x, mean, law.scale))
         own = (arms == arm)[:, None]
         others = jnp.prod(jnp.where(own, 1.0, below), axis=0) * weight
         z = (x[:, None] - outcomes) / later[arm]
         best_other = jnp.where(own, 0.0, _hazard(x, mean, law.scale, below)) * others @ _cdf(z)
         best_self = others @ jnp.exp(-(z**2) / 2) / (np.sqrt(2 * np.pi) * later[arm])
-        return information(jnp.where(own, best_self, best_other), jnp.asarray(_CHANCES / _CHANCES.sum(), x.dtype))
+        return information(jnp.where(own, best_self, best_other), jnp.asarray(_CHANCES / _CHANCES.sum(), mean.dtype))
 
     return jax.vmap(of_arm)(arms)
 
 
+def _breaks(mean: Float[Array, "K"], scale: Float[Array, "K"]) -> Float[Array, "breaks"]:
+    return jnp.ravel(mean[:, None] + scale[:, None] * jnp.asarray(_BREAKS, mean.dtype))
+
+
 def _nodes(
-    mean: Float[Array, "K"], scale: Float[Array, "K"], breaks: Float[Array, "..."]
+    mean: Float[Array, "K"], scale: Float[Array, "K"], breaks: Float[Array, "breaks"]
 ) -> tuple[Float[Array, "G"], Float[Array, "G"]]:
     """Points and weights of an integral over all values that the largest of the arms can have.
 
     Gauss-Legendre between breaks of every arm: a narrow arm beside wide ones is seen, wherever it is.
     """
     lowest, highest = jnp.max(mean - _REACH * scale), jnp.max(mean + _REACH * scale)
-    inner = jnp.clip(jnp.ravel(breaks), lowest, highest)
+    inner = jnp.clip(breaks, lowest, highest)
     ends = jnp.sort(jnp.concatenate([jnp.stack([lowest, highest]), inner]))
     half = jnp.diff(ends)[:, None] / 2
-    return jnp.ravel(ends[:-1, None] + half * (1 + _NODES)), jnp.ravel(half * _WEIGHTS)
+    nodes, weights = (jnp.asarray(one, mean.dtype) for one in (_NODES, _WEIGHTS))
+    return jnp.ravel(ends[:-1, None] + half * (1 + nodes)), jnp.ravel(half * weights)
 
 
 def _standardised(x: Float[Array, "G"], mean: Float[Array, "K"], scale: Float[Array, "K"]) -> Float[Array, "K G"]:

@@ -75,7 +75,11 @@ class _Gaussian(Memoryless, Policy):
     ) -> Integer[Array, ""]:
         law = model.posterior(belief)
         best = gaussian_best_arm(law, functools.partial(computed_once, clock=clock))
-        gain = best.variance if self.gain == "variance" else gaussian_information(law, model.noise_std)
+        gain = (
+            best.variance
+            if self.gain == "variance"
+            else gaussian_information(law, jnp.asarray(model.noise_std, law.scale.dtype))
+        )
         return best_mixture(best.shortfall, gain).play(noise)
 
 
