@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -209,6 +210,40 @@ def test_folders_of_others_are_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(tg.BadInput, match="is not an empty folder: choose another"):
         Reproduction(tmp_path, **QUICK)
+
+
+def test_an_interrupt_says_how_to_go_on(whole, monkeypatch, capsys):
+    from tsgrad.cli import main
+
+    def interrupted(self, watch):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reproduction, "run", interrupted)
+    out = whole[0].parent
+    monkeypatch.setattr(sys, "argv", ["tsgrad", "reproduce", "hetero", "--out", str(out), "--resume"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 130
+    assert f"Continue with: tsgrad reproduce hetero --out {out} --resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["heter"], r"setting must be one of standard, hetero, many, all, got 'heter' \(did you mean 'hetero'\?\)"),
+        (["many", "--fraction", "2"], "fraction must be above 0 and at most 1, got 2.0"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, message, tmp_path, monkeypatch, capsys):
+    from tsgrad.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["tsgrad", "reproduce", *arguments, "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    errors = capsys.readouterr().err
+    assert (stopped.value.code, errors.count("\n")) == (2, 1)
+    assert re.search(message, errors)
+    assert not (tmp_path / "out").exists()
 
 
 def reproduce(folder, *options):
