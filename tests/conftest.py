@@ -1,8 +1,14 @@
 """Shared by all tests: shapes checked at run time, and statistics that state how often they raise a false alarm."""
 
+import os
+import tempfile
+
 import numpy as np
 from jaxtyping import install_import_hook
 from scipy import stats
+
+# Tables kept by an earlier version must not stand in for those of this one.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="tsgrad-tests-")
 
 # Where arrays flow, shapes are checked; where users hand things in, the library's own checks must speak.
 install_import_hook(

@@ -1,3 +1,4 @@
+from . import testing as testing
 from .checks import BadInput as BadInput
 from .checks import TrainingStopped as TrainingStopped
 from .estimate import Baseline as Baseline
@@ -11,9 +12,11 @@ from .estimate import gradient as gradient
 from .estimate import gradient_from_episodes as gradient_from_episodes
 from .estimate import recorded_gradients as recorded_gradients
 from .evaluate import Comparison as Comparison
+from .evaluate import Diagnosis as Diagnosis
 from .evaluate import RegretBound as RegretBound
 from .evaluate import VarianceStudy as VarianceStudy
 from .evaluate import compare as compare
+from .evaluate import diagnose as diagnose
 from .evaluate import regret_bound as regret_bound
 from .evaluate import variance_study as variance_study
 from .policies import BayesUCB as BayesUCB

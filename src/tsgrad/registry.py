@@ -76,7 +76,7 @@ def from_data(data: Any, *, what: str, base: type = object, others: Sequence[str
 
 
 def _plain(value: Any) -> Any:
-    if type(value) in _NAMES:
+    if type(value) in _NAMES or dataclasses.is_dataclass(value):
         return to_data(value)
     if hasattr(value, "__array__"):
         return np.asarray(value).tolist()

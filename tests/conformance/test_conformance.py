@@ -1,179 +1,78 @@
-"""One contract for every problem and every policy: each class that the library offers passes all of it."""
+"""One contract for every problem and every policy: each class that the library offers passes `tsgrad.testing`."""
 
 import inspect
-import itertools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 import tsgrad as tg
-from conftest import z_bound
 from tsgrad import policies, problems
-from tsgrad.policies import Clock, parameter_vector, split, with_parameters
-from tsgrad.registry import from_data, to_data
-from tsgrad.streams import Address, Purpose, Stream
+from tsgrad.policies import parameter_vector, with_parameters
 
 PROBLEMS = {
     "gaussian": tg.GaussianBandit(prior_mean=[0.3, 0.0, -0.2], prior_std=[1.0, 0.5, 2.0], noise_std=[0.5, 1.0, 3.0]),
     "bernoulli": tg.BernoulliBandit(alpha=[1.0, 3.0, 0.7], beta=[1.0, 2.0, 2.2]),
+    "poisson": tg.PoissonBandit(shape=[2.0, 3.0, 0.7], rate=[1.0, 2.0, 0.5]),
+    "unknown variance": tg.UnknownVarianceBandit(prior_mean=[0.0, 0.5], shape=[2.0, 3.0]),
+    "linear": tg.LinearBandit(
+        features=[[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [1.0, 1.0, 0.0], [0.2, 0.1, 1.0]],
+        prior_mean=[0.1, 0.0, -0.3],
+        prior_covariance=[[1.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]],
+        noise_std=[0.5, 1.0, 1.0, 2.0],
+    ),
+    "contexts": tg.LinearBandit(features=tg.GaussianContexts(arms=4, dimension=3)),
+    "ball": tg.BallBandit(dimension=3, prior_mean=[0.5, 0.0, 0.0]),
+    "logistic": tg.LogisticBandit(features=tg.GaussianContexts(arms=3, dimension=2), prior_mean=[0.5, 0.0]),
 }
 ALIKE = {"gaussian": tg.GaussianBandit(arms=3, noise_std=0.7), "bernoulli": tg.BernoulliBandit(arms=3, alpha=2.0)}
-POLICIES = {
+AS_THOMPSON = {
     **{f"reshaped, {name}": (problem, tg.ReshapedThompson(problem)) for name, problem in PROBLEMS.items()},
     **{f"shared, {name}": (problem, tg.ReshapedThompson(problem, shared=True)) for name, problem in ALIKE.items()},
-    **{f"plain, {name}": (problem, tg.Thompson()) for name, problem in PROBLEMS.items()},
+    "plain": (PROBLEMS["gaussian"], tg.Thompson()),
     **{
-        f"in units of {unit:g}": (problem, tg.ReshapedThompson(problem))
-        for unit in (1e-8, 1e8)
-        for problem in [tg.GaussianBandit(arms=3, prior_std=unit, noise_std=[0.1 * unit, unit, 1e6 * unit])]
+        f"recurrent, {name}": (PROBLEMS[name], tg.RecurrentThompson(PROBLEMS[name], hidden=3))
+        for name in ("gaussian", "bernoulli", "poisson", "unknown variance", "contexts", "ball")
     },
 }
-of_problems = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-of_policies = pytest.mark.parametrize(("problem", "policy"), POLICIES.values(), ids=POLICIES)
+OTHERS = {
+    "recurrent, free": (PROBLEMS["gaussian"], tg.RecurrentThompson(PROBLEMS["gaussian"], form="free", hidden=3)),
+}
 
 
-def some_trajectories(problem, policy, **options):
-    return tg.simulate(problem, policy, horizon=8, episodes=2000, seed=21, trajectories=True, **options).trajectories
+@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+def test_problems(problem):
+    tg.testing.check_problem(problem)
 
 
-@of_problems
-def test_worlds_are_drawn_from_the_prior(problem):
-    """Kolmogorov-Smirnov on each arm; 6 tests, p < 1e-4 once in 10,000 seeds each."""
-    address = Address.of(seed=1, purpose=Purpose.EVALUATION)
-
-    def draw(episode):
-        return problem.means(problem.draw_world(address.with_episode(episode).noise(Stream.WORLD)), None)
-
-    means = np.asarray(jax.jit(jax.vmap(draw))(jnp.arange(20_000, dtype=jnp.uint32)), np.float64)
-    law = problem.posterior(problem.prior(1))
-    cdf = np.asarray(jax.vmap(law.cdf)(jnp.asarray(means)))
-    for arm in range(problem.arms):
-        assert stats.kstest(cdf[:, arm], "uniform").pvalue > 1e-4
+@pytest.mark.parametrize(("problem", "policy"), AS_THOMPSON.values(), ids=AS_THOMPSON)
+def test_policies_that_start_as_thompson_sampling(problem, policy):
+    tg.testing.check_policy(policy, problem, starts_as_thompson=True)
 
 
-@of_problems
-def test_posteriors_are_calibrated(problem):
-    """The true world is a draw from the final posterior: its distribution function there is uniform."""
-    address = Address.of(seed=2, purpose=Purpose.EVALUATION)
-
-    def final_cdf(episode):
-        from tsgrad.simulate import draw_instance, rollout
-
-        home = address.with_episode(episode)
-        instance = draw_instance(problem, home, 8)
-        run = rollout(problem, tg.Thompson(), instance, home, jnp.uint32(0))
-        return problem.posterior(run.final_belief).cdf(problem.means(instance.world, None))
-
-    cdf = np.asarray(jax.jit(jax.vmap(final_cdf))(jnp.arange(20_000, dtype=jnp.uint32)), np.float64)
-    for arm in range(problem.arms):
-        assert stats.kstest(cdf[:, arm], "uniform").pvalue > 1e-4
+@pytest.mark.parametrize(("problem", "policy"), OTHERS.values(), ids=OTHERS)
+def test_other_policies(problem, policy):
+    tg.testing.check_policy(policy, problem)
 
 
-@of_problems
-def test_rewards_have_the_mean_they_claim(problem):
-    address = Address.of(seed=3, purpose=Purpose.EVALUATION)
-    world = problem.draw_world(address.noise(Stream.WORLD))
-    for arm in range(problem.arms):
-        rewards = jax.vmap(
-            lambda t, arm=arm: problem.reward(world, None, jnp.asarray(arm), address.noise(Stream.REWARD).step(t))
-        )(jnp.arange(1, 20_001))
-        error = np.std(rewards) / np.sqrt(rewards.size)
-        assert abs(np.mean(rewards) - problem.mean(world, None, jnp.asarray(arm))) < z_bound(6) * error
+@pytest.mark.parametrize("unit", [1e-8, 1e8])
+def test_units_change_nothing(unit):
+    """Rewards in other units, and noise over seven orders of magnitude: the same arms as plain Thompson sampling."""
+    problem = tg.GaussianBandit(arms=3, prior_std=unit, noise_std=[0.1 * unit, unit, 1e6 * unit])
+    plain, ours = (
+        tg.simulate(problem, policy, horizon=8, episodes=256, seed=21, precision="float64", engine="jax")
+        for policy in (tg.Thompson(), tg.ReshapedThompson(problem))
+    )
+    np.testing.assert_allclose(ours.regret, plain.regret, rtol=1e-9)
 
 
-@of_problems
-def test_posterior_mean_is_the_mean_of_the_posterior(problem):
-    belief = problem.prior(5)
-    for arm, reward in [(0, 1.0), (1, 0.0), (0, 0.0)]:
-        belief = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward))
-    address = Address.of(seed=4, purpose=Purpose.EVALUATION)
-
-    def draw(episode):
-        return problem.means(
-            problem.posterior(belief).sample(address.with_episode(episode).noise(Stream.POSTERIOR)), None
-        )
-
-    draws = np.asarray(jax.vmap(draw)(jnp.arange(50_000, dtype=jnp.uint32)), np.float64)
-    error = draws.std(axis=0) / np.sqrt(len(draws))
-    z = (draws.mean(axis=0) - problem.posterior_means(belief, None)) / error
-    assert np.all(np.abs(z) < z_bound(6))
-
-
-@of_problems
-def test_problem_round_trip(problem):
-    assert to_data(from_data(to_data(problem), what="problem")) == to_data(problem)
-
-
-@of_policies
-def test_starts_as_plain_thompson_sampling(problem, policy):
-    """Same noise, same draws to rounding, in float64; so the same arms."""
-    plain, ours = (some_trajectories(problem, one, precision="float64") for one in (tg.Thompson(), policy))
-    np.testing.assert_array_equal(plain.arm, ours.arm)
-    for expected, found in zip(plain.pseudo_action, ours.pseudo_action, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-@of_policies
-def test_plays_what_is_best_for_its_draw(problem, policy):
-    runs = some_trajectories(problem, policy)
-    best = jax.vmap(jax.vmap(lambda draw: problem.best_arm(draw, None)))(runs.pseudo_action)
-    np.testing.assert_array_equal(best, runs.arm)
-
-
-@of_policies
-def test_act_is_what_simulation_plays(problem, policy):
-    runs = some_trajectories(problem, policy)
-    for episode, t in itertools.product((0, 7), (1, 5)):
-        home = Address.of(seed=21, purpose=Purpose.EVALUATION, episode=episode)
-        belief = jax.tree.map(lambda leaf, at=(episode, t - 1): jnp.asarray(leaf[at]), runs.belief)
-        arm = policy.act(problem, belief, policy.init(problem), None, Clock(t, 8), home.noise(Stream.POLICY).step(t))
-        assert int(arm) == runs.arm[episode, t - 1]
-
-
-@of_policies
-def test_score_matches_finite_differences(problem, policy):
-    vector = parameter_vector(policy)
-    if not vector.size or getattr(problem, "prior_std", np.ones(1))[0] not in (1.0, 2.0):
-        pytest.skip("nothing to train, or in units for which the step below is not meant")
-    with jax.enable_x64(True):
-        belief = problem.update(problem.prior(8), None, jnp.asarray(1), jnp.asarray(1.0))
-        start = with_parameters(policy, vector + np.linspace(-0.3, 0.3, vector.size))
-        draw = start.law(problem, belief, None, None, Clock(3, 8)).sample(
-            Address.of(seed=5, purpose=Purpose.EVALUATION).noise(Stream.POLICY)
-        )
-
-        def log_likelihood(moving):
-            import equinox as eqx
-
-            return eqx.combine(moving, split(start)[1]).law(problem, belief, None, None, Clock(3, 8)).log_prob(draw)
-
-        score = parameter_vector(jax.grad(log_likelihood)(jax.tree.map(jnp.asarray, split(start)[0])))
-        center = parameter_vector(start)
-        for index, direction in enumerate(np.eye(center.size) * 1e-5):
-            up, down = (
-                float(log_likelihood(split(with_parameters(policy, center + sign * direction))[0])) for sign in (1, -1)
-            )
-            np.testing.assert_allclose(score[index], (up - down) / 2e-5, rtol=1e-5, atol=1e-6)
-
-
-@of_policies
-def test_policy_round_trip(problem, policy, tmp_path):
-    moved = with_parameters(policy, parameter_vector(policy) + 1 / 3)
-    moved.save(tmp_path / "policy.json")
-    again = tg.load(tmp_path / "policy.json")
-    assert type(again) is type(policy)
-    np.testing.assert_array_equal(parameter_vector(again), parameter_vector(moved))
-    assert again.meta_parameters().keys() == policy.meta_parameters().keys()
-
-
-@of_policies
-def test_runs_for_one_step_and_one_episode(problem, policy):
-    result = tg.simulate(problem, policy, horizon=1, episodes=1, seed=0)
-    assert result.regret.shape == (1,)
-    assert result.pulls.sum() == 1
+def test_policy_files(tmp_path):
+    for name, (_, policy) in (AS_THOMPSON | OTHERS).items():
+        moved = with_parameters(policy, parameter_vector(policy) + 1 / 3)
+        moved.save(tmp_path / "policy.json")
+        again = tg.load(tmp_path / "policy.json")
+        assert type(again) is type(policy), name
+        np.testing.assert_array_equal(parameter_vector(again), parameter_vector(moved))
+        assert again.meta_parameters().keys() == policy.meta_parameters().keys()
 
 
 @pytest.mark.parametrize(

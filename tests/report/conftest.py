@@ -27,8 +27,8 @@ def run_folder(tmp_path_factory):
 def reproduction_folder(tmp_path_factory):
     """Two settings, reproduced in a small way."""
     folder = tmp_path_factory.mktemp("reproduction")
-    for setting in ("hetero", "many"):
-        write_results(folder / setting / "results.json", example_results(setting=setting))
+    write_results(folder / "hetero" / "results.json", example_results(setting="hetero"))
+    write_results(folder / "many" / "results.json", example_results(setting="many", pairs=["mean/self"]))
     return folder
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import tsgrad as tg
 from tsgrad.experiments import read_results
+from tsgrad.experiments.rivals import RivalPolicy
 from tsgrad.policies import parameter_vector, with_parameters
 from tsgrad.policies.rivals import Greedy, Uniform
 from tsgrad.registry import to_data
@@ -26,6 +27,7 @@ from tsgrad.report.contents import Concern, Report, Section
 from tsgrad.report.meaning import UNKNOWN, arm_labels, meaning, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
+from tsgrad.report.sections import gain_section
 from tsgrad.report.words import fixed, interval
 
 PROBLEM = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
@@ -180,7 +182,9 @@ def test_reproduction(reproduction_folder, pages, setting):
 
 
 def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
-    chosen = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": tg.ReshapedThompson(tg.GaussianBandit(arms=7))}
+    of_other_arms = tg.ReshapedThompson(tg.GaussianBandit(arms=7))
+    policies = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": of_other_arms}
+    chosen = {name: RivalPolicy(lambda policy=policy: policy) for name, policy in policies.items()}
     monkeypatch.setattr("tsgrad.report.rivals.RIVALS", chosen)
     report = run_report(run_folder, episodes=2000, seed=5)
     section = report.sections[0]
@@ -234,14 +238,22 @@ def test_every_problem_in_words(name):
     assert problem_words(to_data(PROBLEMS[name])) == WORDS[name]
 
 
-def test_infinitely_many_arms(tmp_path):
-    """A page without pulls per arm, for a policy whose meta-parameters are of different lengths."""
-    problem = PROBLEMS["ball"]
-    settings = {"horizon": 4, "episodes": 64, "iterations": 2, "validation_episodes": 64}
-    tg.train(problem, tg.ReshapedThompson(problem), out=tmp_path / "run", **settings)
-    page = write_run_report(tmp_path / "run", episodes=256, rivals=False).read_text()
-    assert "covariance scale" in page
-    assert "pulls-per-arm" not in page
+def test_infinitely_many_arms():
+    """No pulls per arm; and meta-parameters of different lengths, as a ball has them."""
+    policies = {
+        name: outcome(regret, 1.0, 0.1)._replace(pulls=None) for name, regret in (("plain", 5.0), ("ours", 4.0))
+    }
+    labels = arm_labels(to_data(PROBLEMS["ball"]), 0)
+    section = gain_section(Outcomes(policies, "ours", "plain", None), labels)
+    assert [block.name for block in section.blocks] == ["regret-over-time", "regret-by-phase"]
+    before, after = ({"prior_mean": np.full(2, value), "covariance_scale": np.asarray(value)} for value in (1.0, 0.5))
+    picture, *tables, definitions = meta_parameter_section(before, after, labels).blocks
+    assert [[row.cells for row in table.rows] for table in tables] == [
+        [["all", "1 → 0.5"]],
+        [["0", "1 → 0.5"], ["1", "1 → 0.5"]],
+    ]
+    assert [word for word, _ in definitions.entries] == ["prior mean", "covariance scale"]
+    assert len(picture.draw("narrow").axes) == 2
 
 
 def test_weights_of_a_network_are_summed_up():

@@ -6,7 +6,7 @@ from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator
 from tsgrad.estimate.gradient import Gradient, episode_gradients, gradient, gradient_engine
 from tsgrad.estimate.live import gradient_from_episodes, recorded_gradients
 from tsgrad.estimate.metrics import Metric, SeparableMetric
-from tsgrad.estimate.score import weighted_score
+from tsgrad.estimate.score import log_likelihood, weighted_score
 
 __all__ = [
     "BASELINES",
@@ -21,6 +21,7 @@ __all__ = [
     "gradient",
     "gradient_engine",
     "gradient_from_episodes",
+    "log_likelihood",
     "recorded_gradients",
     "weighted_score",
 ]

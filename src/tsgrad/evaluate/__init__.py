@@ -2,6 +2,7 @@
 
 from tsgrad.evaluate.bounds import BoundKind, RegretBound, regret_bound
 from tsgrad.evaluate.comparison import Comparison, compare
+from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
 from tsgrad.evaluate.optimum import optimal_regret
 from tsgrad.evaluate.statistics import Gain
 from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, estimator_pairs, variance_study
@@ -9,12 +10,14 @@ from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, esti
 __all__ = [
     "BoundKind",
     "Comparison",
+    "Diagnosis",
     "Gain",
     "PairReport",
     "RegretBound",
     "VarianceStudy",
     "affordable",
     "compare",
+    "diagnose",
     "estimator_pairs",
     "optimal_regret",
     "regret_bound",

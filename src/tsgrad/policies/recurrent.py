@@ -39,23 +39,36 @@ class RecurrentPolicy(SamplingPolicy):
     reward_scale: Leaf
     form: str = eqx.field(static=True)
 
-    def __init__(self, *, form: str, reward_location: Any, reward_scale: Any, **weights: Any) -> None:
+    def __init__(
+        self,
+        *,
+        form: str,
+        weight_input: Any,
+        weight_hidden: Any,
+        bias: Any,
+        bias_candidate: Any,
+        head_weight: Any,
+        head_bias: Any,
+        reward_location: Any,
+        reward_scale: Any,
+    ) -> None:
         self.form = check_choice("form", form, FORMS)
+        self.weight_input = check_array("weight_input", weight_input)
+        self.weight_hidden = check_array("weight_hidden", weight_hidden)
+        self.bias = check_array("bias", bias)
+        self.bias_candidate = check_array("bias_candidate", bias_candidate)
+        self.head_weight = check_array("head_weight", head_weight)
+        self.head_bias = check_array("head_bias", head_bias)
         self.reward_location = check_array("reward_location", reward_location)
         self.reward_scale = check_array("reward_scale", reward_scale, above=0)
-        for name in _WEIGHTS:
-            if name not in weights:
-                raise BadInput(f"{name} is missing: a recurrent policy needs it")
-            setattr(self, name, check_array(name, weights.pop(name)))
-        if weights:
-            raise BadInput(f"{next(iter(weights))} is not a weight of a recurrent policy")
-        units = self.weight_hidden.shape[-1]
+        units = self.weight_hidden.shape[-1] if self.weight_hidden.ndim else 0
         expected = {
-            "weight_input": (3 * units, self.weight_input.shape[-1]),
+            "weight_input": (3 * units, *self.weight_input.shape[1:2]),
             "weight_hidden": (3 * units, units),
             "bias": (3 * units,),
             "bias_candidate": (units,),
-            "head_weight": (self.head_bias.shape[0], units + 1),
+            "head_weight": (self.head_bias.size, units + 1),
+            "head_bias": (self.head_bias.size,),
         }
         for name, shape in expected.items():
             if getattr(self, name).shape != shape:

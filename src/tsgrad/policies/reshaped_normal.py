@@ -55,17 +55,17 @@ class ReshapedNormal(Memoryless, SamplingPolicy):
         return self
 
     def law(self, model: Any, belief: Any, memory: None, context: Any, clock: Clock) -> FramedNormalLaw:
-        # With u ~ N(L y, L L') whitened, A = (L L')^-1 - I and P^-1 = L W^-1 L', W = rho I + (1 - rho) L'L. As L'L
+        # With u ~ N(mean, L L') whitened, A = (L L')^-1 - I and P^-1 = L W^-1 L', W = rho I + (1 - rho) L'L. As L'L
         # lies between zero and I, W is well-conditioned however little is left of the posterior's variance.
-        root, moment = model.whitened(belief)
-        identity = jnp.eye(root.shape[0])
+        known = model.whitened(belief)
+        plain, identity = model.unwhitened(known), jnp.eye(known.mean.shape[0])
         ratio = bounded_exp(self.log_precision_ratio, 0.0, RATIO_BOUND)
-        factor = jnp.linalg.cholesky(ratio * identity + (1 - ratio) * (root.T @ root))
+        factor = jnp.linalg.cholesky(ratio * identity + (1 - ratio) * (known.root.T @ known.root))
         shift = solve_triangular(model.prior_root, self.prior_mean - model.prior_mean)
-        location = cho_solve((factor, True), root.T @ shift + ratio * moment)
+        location = cho_solve((factor, True), known.root.T @ (shift + (ratio - 1) * known.mean))
         log_variance = self.log_covariance_scale + self.decay * jnp.log(clock.fraction_left)
         whitening = factor.T / jnp.sqrt(bounded_exp(log_variance, 0.0, VARIANCE_BOUND))
-        return FramedNormalLaw(jnp.asarray(model.prior_mean), model.prior_root @ root, location, whitening)
+        return FramedNormalLaw(plain.offset, plain.frame, location, whitening)
 
     def trainable(self) -> Any:
         return jax.tree.map(lambda _: True, self)

@@ -18,7 +18,7 @@ class GammaDraw(NamedTuple):
     log_value: Float[Array, "K"]
 
     @property
-    def value(self) -> Float[Array, "K"]:
+    def value(self) -> Float[Array, "*batch K"]:
         return jnp.exp(self.log_value)
 
     @classmethod

@@ -62,8 +62,8 @@ class NormalDraw(NamedTuple):
     residual: Float[Array, "K"]
 
     @property
-    def value(self) -> Float[Array, "K"]:
-        return self.location + self.scale * self.residual
+    def value(self) -> Float[Array, "*batch K"]:
+        return jnp.asarray(self.location + self.scale * self.residual)
 
     @classmethod
     def at(cls, value: Float[Array, "K"]) -> "NormalDraw":
@@ -104,7 +104,7 @@ class BetaDraw(NamedTuple):
     log_complement: Float[Array, "K"]
 
     @property
-    def value(self) -> Float[Array, "K"]:
+    def value(self) -> Float[Array, "*batch K"]:
         return jnp.exp(self.log_value)
 
     @classmethod

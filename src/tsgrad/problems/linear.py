@@ -34,23 +34,25 @@ class LinearRewards(NormalPrior):
         """Carlson's square-root update: the covariance is root root', hence never loses its definiteness.
 
         With f = root' x (x whitened), the root is multiplied by the upper triangular B with
-        B B' = I - f f' / (f'f + sigma^2), whose entries are quotients of sums of squares: nothing cancels, and
-        roundings fade instead of adding up. The moment, in the coordinates of the new root, is B' (y + f r / sigma^2).
+        B B' = I - f f' / (f'f + sigma^2), whose entries are quotients of sums of squares: nothing cancels. The mean
+        moves by the innovation, which corrects roundings too: they fade instead of adding up.
         """
         feature, noise = self.feature(context, arm), self.arm_noise(arm)
-        seen = belief.root.T @ (self.prior_root.T @ feature)
+        whitened = self.prior_root.T @ feature
+        seen = belief.root.T @ whitened
         after = noise**2 + jnp.cumsum(seen**2)
         before = jnp.concatenate([noise[None] ** 2, after[:-1]])
-        scale = 1 / jnp.sqrt(before * after)
-        centred = reward - feature @ self.prior_mean
+        weighted = belief.root * seen
+        sums = jnp.cumsum(weighted, axis=1)
+        innovation = reward - feature @ self.prior_mean - whitened @ belief.mean
         return Whitened(
-            (before * belief.root - seen * _before(belief.root * seen)) * scale,
-            (before * belief.moment + seen * (centred - _before(belief.moment * seen))) * scale,
+            belief.mean + sums[:, -1] * (innovation / after[-1]),
+            (before * belief.root - seen * (sums - weighted)) / jnp.sqrt(before * after),
         )
 
     def _nothing_seen(self) -> Whitened:
         dimension = self.prior_mean.shape[0]
-        return Whitened(jnp.eye(dimension), jnp.zeros(dimension))
+        return Whitened(jnp.zeros(dimension), jnp.eye(dimension))
 
 
 @register("linear")
@@ -157,9 +159,3 @@ def check_noise(noise_std: Any, arms: int) -> FloatArray:
     if checked.shape not in {(), (arms,)}:
         raise BadInput(f"noise_std must be one number or {arms}, one an arm, got shape {checked.shape}")
     return np.broadcast_to(checked, (arms,)).copy()
-
-
-def _before(terms: Float[Array, "*rest d"]) -> Float[Array, "*rest d"]:
-    """Sums of all terms before each one, along the last axis."""
-    sums = jnp.cumsum(terms, axis=-1)
-    return jnp.concatenate([jnp.zeros_like(sums[..., :1]), sums[..., :-1]], axis=-1)

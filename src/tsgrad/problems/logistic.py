@@ -76,10 +76,11 @@ class LogisticBandit(FeaturedArms):
         self, belief: LogisticBelief, context: Any, arm: Integer[Array, ""], reward: Float[Array, ""]
     ) -> LogisticBelief:
         feature = self.arm_features(context)[arm]
+        now = jnp.arange(belief.outcomes.shape[0]) == belief.seen
         longer = LogisticBelief(
-            belief.features.at[belief.seen].set(self.prior_root.T @ feature),
-            belief.offsets.at[belief.seen].set(feature @ self.prior_mean),
-            belief.outcomes.at[belief.seen].set(reward),
+            jnp.where(now[:, None], self.prior_root.T @ feature, belief.features),
+            jnp.where(now, feature @ self.prior_mean, belief.offsets),
+            jnp.where(now, reward, belief.outcomes),
             belief.seen + 1,
             belief.mode,
         )
@@ -88,7 +89,7 @@ class LogisticBandit(FeaturedArms):
     def whitened(self, belief: LogisticBelief) -> Whitened:
         factor = jnp.linalg.cholesky(_curvature(belief, belief.mode))
         root = solve_triangular(factor, jnp.eye(factor.shape[0]), lower=True).T
-        return Whitened(root, factor.T @ belief.mode)
+        return Whitened(belief.mode, root)
 
     def posterior_means(self, belief: LogisticBelief, context: Any) -> Float[Array, "K"]:
         law, features = self.posterior(belief), self.arm_features(context)

@@ -1,7 +1,7 @@
 """Worlds that are vectors with a normal prior, and what is known of them: shared by linear and logistic bandits.
 
 Everything is said in whitened coordinates u of the world, theta = prior_mean + prior_root u, where the prior is
-N(0, I). A posterior is (root L, moment y): u ~ N(L y, L L') with L upper triangular.
+N(0, I). A posterior is (mean, root L): u ~ N(mean, L L') with L upper triangular.
 """
 
 import abc
@@ -18,10 +18,10 @@ from tsgrad.streams import Noise
 
 
 class Whitened(NamedTuple):
-    """u ~ N(root moment, root root'). Axes: `root` [d, d], upper triangular; `moment` [d]."""
+    """u ~ N(mean, root root'). Axes: `mean` [d]; `root` [d, d], upper triangular."""
 
+    mean: Float[Array, "d"]
     root: Float[Array, "d d"]
-    moment: Float[Array, "d"]
 
 
 class NormalPrior(Problem):
@@ -41,9 +41,16 @@ class NormalPrior(Problem):
         return jnp.flip(jnp.linalg.cholesky(jnp.flip(covariance)))
 
     def posterior(self, belief: Any) -> FramedNormalLaw:
-        root, moment = self.whitened(belief)
+        return self.unwhitened(self.whitened(belief))
+
+    def unwhitened(self, known: Whitened) -> FramedNormalLaw:
+        """A law over worlds from one in whitened coordinates."""
+        dimension = known.mean.shape[0]
         return FramedNormalLaw(
-            jnp.asarray(self.prior_mean, root.dtype), self.prior_root @ root, moment, jnp.eye(root.shape[0])
+            self.prior_mean + self.prior_root @ known.mean,
+            self.prior_root @ known.root,
+            jnp.zeros(dimension),
+            jnp.eye(dimension),
         )
 
     def draw_world(self, noise: Noise) -> FramedDraw:

@@ -11,7 +11,7 @@ from tsgrad.report.words import INTERVAL_Z, fixed, interval, measured
 STILL_FALLING = 0.01  # of the regret at the start: what the last quarter of training must not have gained
 END_WORSE = 0.02  # of the selected policy's regret: how much worse the end of training may be
 END_WORSE_Z = 3.0
-NOISIER = 10.0  # times the standard error of the gradient at the start
+NOISIER = 100.0  # times the largest standard error of a gradient at the start; runs that settle stay below
 FEWEST_CHECKS = 8  # to compare quarters of them
 
 
@@ -67,29 +67,27 @@ def end_worse(selected_regret: float, excess: float, standard_error: float) -> l
     return [Concern("The end of training is worse than the policy selected", text)]
 
 
-def suspicious_gradients(names: Sequence[str], start: FloatArray, trained: FloatArray) -> list[Concern]:
-    """Standard errors of the gradient [P], at the start and at the trained policy, that grew or vanished.
+def suspicious_gradients(names: Sequence[str], start: FloatArray, end: FloatArray) -> list[Concern]:
+    """Standard errors of the gradient [P], at the start and at the end of training, that exploded or vanished.
 
     >>> names = ["decay[0]", "decay[1]"]
-    >>> [concern.title for concern in suspicious_gradients(names, np.array([1.0, 1.0]), np.array([0.0, 50.0]))]
+    >>> [concern.title for concern in suspicious_gradients(names, np.array([1.0, 1.0]), np.array([0.0, 500.0]))]
     ['Gradients became noisy', 'Meta-parameters are at their bounds']
     """
     found = []
-    moved = start > 0
-    growth = np.where(moved, trained / np.where(moved, start, 1.0), 0.0)
+    growth = end / max(float(np.max(start)), np.finfo(float).tiny)
     noisy = np.flatnonzero(growth > NOISIER)
     if noisy.size:
-        worst = int(np.argmax(growth))
+        others = f", and {noisy.size - 1} more are like it" if noisy.size > 1 else ""
         text = (
-            f"The gradient of {names[worst]} has {growth[worst]:.0f} times the standard error that it had at the start"
-            f"{f', and {noisy.size - 1} others are like it' if noisy.size > 1 else ''}. Sampling has nearly no "
-            "variance left there, and late steps of training were mostly noise: use more episodes an iteration, a "
-            "lower learning rate at the end, or `clip_norm`."
+            f"At the end of training the gradient of `{names[int(np.argmax(growth))]}` has {np.max(growth):.0f} times "
+            f"the largest standard error of the start{others}. Sampling has nearly no variance left there, and late "
+            "steps were mostly noise: use more episodes an iteration, a rate that falls to zero, or `clip_norm`."
         )
         found.append(Concern("Gradients became noisy", text))
-    stuck = np.flatnonzero(moved & (trained == 0))
+    stuck = np.flatnonzero((start > 0) & (end == 0))
     if stuck.size:
-        listed = ", ".join(names[index] for index in stuck[:4]) + ", …" * (stuck.size > 4)
+        listed = ", ".join(f"`{names[index]}`" for index in stuck[:4]) + ", …" * (stuck.size > 4)
         text = (
             f"Training no longer moves {listed}: the law of the arm has reached the bounds within which its score can "
             "be computed. That is harmless where an arm is to be played greedily, and a sign of a learning rate too "

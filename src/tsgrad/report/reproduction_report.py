@@ -15,10 +15,11 @@ from tsgrad.report.meaning import arm_labels, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.outcome import Limit, Outcome, Outcomes
 from tsgrad.report.recipe import recipe_words
+from tsgrad.report.rivals import spoken_rival
 from tsgrad.report.sections import gain_section, limit_section, ranking_picture
 from tsgrad.report.words import duration, fixed, listing, measured
 
-PLAIN, OURS = "Thompson sampling", "our recipe"
+PLAIN, OURS = spoken_rival("TS"), "our recipe"
 NULLS_COINCIDE = 2.0  # average distance of two curves in standard errors of a point: 1.13 where they are one
 
 
@@ -66,7 +67,7 @@ def shown_row(results: Results) -> Row:
 
 def spoken_row(row: Row) -> str:
     """A row's name in sentences and figures."""
-    return PLAIN if row.name == "TS" else spoken_training(row.name)
+    return spoken_rival(row.name) if row.group == "rival" else spoken_training(row.name)
 
 
 def spoken_training(name: str) -> str:

@@ -74,7 +74,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
         f"{configuration.training.iterations:,} iterations",
         headline=outcomes.headline("The trained policy"),
         key_figures=outcomes.key_figures(),
-        concerns=_concerns(problem, start, policies[TRAINED], configuration, comparison, history),
+        concerns=_concerns(problem, start, policies[LAST], configuration, comparison, history),
         sections=sections,
         facts=_facts(folder, data, configuration, episodes=episodes, seed=seed),
         configuration=(folder / "config.toml").read_text(encoding="utf-8"),
@@ -178,7 +178,7 @@ def _training(history: list[HistoryRow], outcomes: Outcomes) -> Section:
 def _concerns(
     problem: Problem,
     start: SamplingPolicy,
-    trained: SamplingPolicy,
+    last: SamplingPolicy,
     configuration: Configuration,
     comparison: Comparison,
     history: list[HistoryRow],
@@ -197,7 +197,7 @@ def _concerns(
             precision=settings.precision,
             chunk=settings.chunk,
         )
-        for policy in (start, trained)
+        for policy in (start, last)
     )
     return [
         *no_gain(*comparison.difference(PLAIN, TRAINED)),

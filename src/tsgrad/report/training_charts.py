@@ -127,7 +127,7 @@ def _limits(curves: Mapping[str, Curve], lines: Sequence[float]) -> tuple[float,
     shown = [line for line in lines if line <= ceiling]
     lowest = min([float(np.min(regret)) for regret in drawn] + shown)
     highest = max([min(float(np.max(regret)), ceiling) for regret in drawn] + shown)
-    room = 0.06 * (highest - lowest)
+    room = 0.06 * (highest - lowest) or 1.0
     return lowest - room, highest + room
 
 

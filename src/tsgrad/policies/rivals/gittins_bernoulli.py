@@ -9,6 +9,8 @@ and piecewise linear in the price, is taken as the larger of the lines through i
 exact unless two kinks fall there.
 """
 
+from typing import Any
+
 import numpy as np
 
 from tsgrad.checks import FloatArray
@@ -60,7 +62,7 @@ def _roots(prices: FloatArray, excess: FloatArray) -> FloatArray:
     row, last = np.arange(len(excess)), len(prices) - 1
     right = np.maximum(np.sum(excess > 0, axis=1), 1)  # the first price at which the row is not positive
 
-    def root_through(first: FloatArray, second: FloatArray) -> FloatArray:
+    def root_through(first: Any, second: Any) -> FloatArray:
         high, low = excess[row, first], excess[row, second]
         gap = np.where(high > low, high - low, np.inf)
         return np.asarray(prices[first] + (prices[second] - prices[first]) * high / gap)

@@ -30,7 +30,7 @@ def kept_table(name: str, horizon: int, compute: Callable[[int], FloatArray]) ->
 
 def _read(path: Path) -> FloatArray | None:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             table = np.asarray(archive["table"], np.float64)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return None

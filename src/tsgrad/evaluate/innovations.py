@@ -1,0 +1,129 @@
+"""Innovations: how each reward compares with what the model expected of it, on the scale of a standard normal."""
+
+import itertools
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtri
+from jaxtyping import Array, Float, UInt32
+from scipy import stats
+
+from tsgrad.checks import FloatArray
+from tsgrad.estimate.live import check_density, check_recorded, over_recorded
+from tsgrad.policies import SamplingPolicy
+from tsgrad.problems import FiniteArms, Problem
+from tsgrad.simulate import Precision, Recorded, Trajectory, replay
+from tsgrad.streams import Address, Noise, Purpose, Stream
+
+_EXPECTED = 255  # rewards that the model expects, drawn for each one that came
+_FEWEST = 30  # innovations that a group must have to be tested
+TAIL = 2.0  # beyond how many standard deviations an innovation counts as one of the tails
+
+
+class Group(NamedTuple):
+    """Innovations of one arm at some of its pulls: where the model is right, draws of a standard normal."""
+
+    arm: int | None  # None for infinite sets of arms
+    first_pull: int
+    last_pull: int
+    number: int
+    mean: float  # expected: 0
+    variance: float  # expected: 1
+    tails: float  # the share beyond two standard deviations; expected: 0.0455
+    p_mean: float
+    p_variance: float
+    p_tails: float
+
+
+@eqx.filter_jit
+def _block(
+    model: Problem, policy: SamplingPolicy, address: Address, numbers: UInt32[Array, "B"], block: Recorded
+) -> Any:
+    """Innovations and log-densities [B, T] of a block of recorded episodes."""
+
+    def one(number: Array, recorded: Recorded) -> Any:
+        run, log_prob = replay(model, policy, recorded)
+        noise = address.with_episode(number).noise(Stream.PREDICTIVE)
+        return _of_run(model, run, noise), log_prob
+
+    return jax.vmap(one)(numbers, block)
+
+
+def _of_run(model: Problem, run: Trajectory, noise: Noise) -> Float[Array, "T"]:
+    """Where each reward ranks among rewards drawn from worlds that the belief before it holds possible.
+
+    Under the model all of them come from one law, so that the rank, with ties broken at random and spread evenly
+    within its step, is exactly uniform, whatever the problem; its normal quantile is the innovation.
+    """
+
+    def one(inputs: tuple[Any, Any, Any, Any, Any]) -> Float[Array, ""]:
+        t, context, belief, arm, reward = inputs
+        law, here = model.posterior(belief), noise.at(t)
+
+        def expected(index: Array) -> Float[Array, ""]:
+            world = law.sample(here.at(index, 0))
+            return model.reward(world, context, arm, here.at(index, 1))
+
+        rewards = jax.vmap(expected)(jnp.arange(1, _EXPECTED + 1))
+        below, tied = jnp.sum(rewards < reward), jnp.sum(rewards == reward)
+        rank = (below + here.uniform(0) * (tied + 1)) / (_EXPECTED + 1)
+        return ndtri(jnp.clip(rank, 1e-6, 1 - 1e-6))
+
+    found: Float[Array, T] = jax.lax.map(one, (run.t, run.context, run.belief, run.arm, run.reward))
+    return found
+
+
+def innovations(
+    model: Problem, policy: SamplingPolicy, episodes: Recorded, *, seed: int, precision: Precision = "float32"
+) -> FloatArray:
+    """The innovation of every reward [N, T]."""
+    number, _ = check_recorded(model, episodes)
+    address = Address.of(seed=seed, purpose=Purpose.EVALUATION)
+    blocks = over_recorded(lambda numbers, block: _block(model, policy, address, numbers, block), episodes, precision)
+    found, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    check_density(log_prob)
+    return found.astype(np.float64)
+
+
+def grouped(model: Problem, episodes: Recorded, found: FloatArray) -> list[Group]:
+    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on."""
+    if isinstance(model, FiniteArms):
+        arm = np.asarray(episodes.arm)
+        played = arm[:, :, None] == np.arange(model.arms)
+        pull = np.take_along_axis(np.cumsum(played, axis=1), arm[:, :, None], axis=2)[:, :, 0]
+        arms: list[int | None] = list(range(model.arms))
+    else:
+        arm = np.zeros(found.shape, dtype=int)
+        pull = np.broadcast_to(np.arange(1, found.shape[1] + 1), found.shape)
+        arms = [None]
+    edges = [0, *(2**power for power in range(found.shape[1].bit_length() + 1))]
+    spans = [(1, found.shape[1]), *((low + 1, high) for low, high in itertools.pairwise(edges))]
+    groups = []
+    for which in arms:
+        for first, last in spans:
+            members = found[(arm == (which or 0)) & (pull >= first) & (pull <= last)]
+            if len(members) >= _FEWEST:
+                groups.append(_group(which, first, min(last, found.shape[1]), members))
+    return groups
+
+
+def _group(arm: int | None, first: int, last: int, members: FloatArray) -> Group:
+    """Each statistic with the chance to be this far off where the model is right, on either side."""
+    number = len(members)
+    below = stats.chi2.cdf(np.sum(members**2), number)
+    beyond = int(np.sum(np.abs(members) > TAIL))
+    return Group(
+        arm,
+        first,
+        last,
+        number,
+        float(members.mean()),
+        float(np.mean(members**2)),
+        beyond / number,
+        float(2 * stats.norm.sf(np.sqrt(number) * abs(members.mean()))),
+        float(2 * min(below, 1 - below)),
+        float(stats.binomtest(beyond, number, 2 * stats.norm.sf(TAIL)).pvalue),
+    )

@@ -1,0 +1,84 @@
+"""Logistic bandits: Laplace's approximation against its definition, and where data are separable."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, optimize
+
+import tsgrad as tg
+
+FEATURES = np.array([[1.0, 0.5], [-0.3, 1.0], [0.8, -1.2]])
+MEAN, COVARIANCE = np.array([0.3, -0.2]), np.array([[2.0, 0.6], [0.6, 1.0]])
+PROBLEM = tg.LogisticBandit(features=FEATURES, prior_mean=MEAN, prior_covariance=COVARIANCE)
+
+
+def believed(problem, arms, rewards):
+    belief = problem.prior(len(arms))
+    for arm, reward in zip(arms, rewards, strict=True):
+        belief = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward, float))
+    return belief
+
+
+def minus_log_posterior(arms, rewards):
+    features, signs = FEATURES[arms], 2 * np.asarray(rewards) - 1
+    precision = np.linalg.inv(COVARIANCE)
+
+    def value(theta):
+        return np.sum(np.logaddexp(0, -signs * (features @ theta))) + (theta - MEAN) @ precision @ (theta - MEAN) / 2
+
+    return value
+
+
+@pytest.mark.parametrize("steps", [0, 1, 12])
+def test_posterior_is_laplaces(steps):
+    """Mode by a general optimiser, curvature by differences of the log-posterior."""
+    generator = np.random.default_rng(steps)
+    arms, rewards = generator.integers(0, 3, steps), generator.integers(0, 2, steps)
+    with jax.enable_x64(True):
+        law = PROBLEM.posterior(believed(PROBLEM, arms, rewards))
+        mean, root = np.asarray(law.mean), np.asarray(law.root)
+    value = minus_log_posterior(arms, rewards)
+    found = optimize.minimize(value, MEAN, method="BFGS", options={"gtol": 1e-9})
+    np.testing.assert_allclose(mean, found.x, atol=1e-6)
+    step = 1e-3 * np.eye(2)
+    hessian = [
+        [(value(mean + a + b) - value(mean + a - b) - value(mean - a + b) + value(mean - a - b)) / 4e-6 for b in step]
+        for a in step
+    ]
+    np.testing.assert_allclose(root @ root.T, np.linalg.inv(hessian), rtol=1e-5)
+
+
+def test_posterior_mean_is_that_of_the_approximation():
+    belief = believed(PROBLEM, [0, 1, 2, 0], [1, 0, 1, 1])
+    law = PROBLEM.posterior(belief)
+    for arm, found in enumerate(PROBLEM.posterior_means(belief, None)):
+        location = float(FEATURES[arm] @ law.mean)
+        spread = float(np.linalg.norm(np.asarray(law.root).T @ FEATURES[arm]))
+
+        def density(z, location=location, spread=spread):
+            return np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / (1 + np.exp(-location - spread * z))
+
+        assert float(found) == pytest.approx(integrate.quad(density, -8, 8)[0], abs=1e-6)
+
+
+def test_separable_data_and_a_wide_prior():
+    """300 successes of one arm and failures of another, prior standard deviation 100: the mode is far, and found."""
+    problem = tg.LogisticBandit(features=[[3.0, 0.0], [0.0, 5.0]], prior_covariance=1e4)
+
+    def step(belief, t):
+        return problem.update(belief, None, t % 2, jnp.where(t % 2, 0.0, 1.0)), None
+
+    belief, _ = jax.lax.scan(step, problem.prior(300), jnp.arange(300))
+    chances = problem.means(problem.posterior(belief).sample(_Still()), None)
+    assert np.all(np.isfinite(np.asarray(belief.mode)))
+    np.testing.assert_allclose(chances, [1, 0], atol=1e-3)
+    slope = belief.mode - belief.features.T @ (belief.outcomes - jax.nn.sigmoid(belief.features @ belief.mode))
+    assert float(jnp.max(jnp.abs(slope))) < 1e-3
+
+
+class _Still:
+    """No noise: the draw at the middle of a law."""
+
+    def normal(self, slot):
+        return jnp.zeros(slot.shape)
