@@ -19,6 +19,7 @@ from tsgrad.experiments.assembly import null_curves
 from tsgrad.experiments.evaluations import PIECE, evaluate, read_evaluation
 from tsgrad.experiments.plan import Plan
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
+from tsgrad.report import without_clock, write_reproduction_report
 from tsgrad.train import HistoryRow
 
 QUICK = {"setting": "hetero", "fraction": 0.004}  # 4 iterations, 256 episodes
@@ -265,6 +266,7 @@ def test_the_command_killed_and_resumed(whole, tmp_path):
     assert resumed.returncode == 0, errors
     assert "heteroscedastic arms" in out
     assert f"Report: {tmp_path / 'hetero' / 'report.html'}" in out
-    found = files(tmp_path / "hetero")
-    assert {path: content for path, content in found.items() if path.parts[0] != "figures"} == files(whole[0])
-    assert {path.suffix for path in found if path.parts[0] == "figures"} == {".png", ".svg", ".pdf"}
+    page = write_reproduction_report(whole[0])
+    assert files(tmp_path / "hetero") == files(whole[0])
+    assert {path.suffix for path in (whole[0] / "figures").iterdir()} == {".png", ".svg", ".pdf"}
+    assert without_clock((tmp_path / "hetero" / "report.html").read_text()) == without_clock(page.read_text())
