@@ -70,7 +70,9 @@ def main() -> None:
     start = time.perf_counter()
     for name, policy in TABLE.items():
         found = results[name]["standard"] = played("standard", policy, SETTINGS["standard"][2])
-        print(f"{name:20} {found['regret']:9.3f} ({found['standard error']:.3f})  {found['seconds']:6.1f} s", flush=True)
+        print(
+            f"{name:20} {found['regret']:9.3f} ({found['standard error']:.3f})  {found['seconds']:6.1f} s", flush=True
+        )
     results["table, seconds"] = time.perf_counter() - start
     print(f"the rival table of the standard setting, 20,000 episodes: {results['table, seconds']:.1f} s")
     ids = results["V-IDS"]["standard"] = played("standard", OTHERS["V-IDS"], 20_000 if full else 2_048)

@@ -186,4 +186,4 @@ def _reward_scale(model: Problem) -> tuple[FloatArray, FloatArray]:
         return jax.vmap(lambda arm: model.reward(world, context, arm, noise))(arms)
 
     drawn = np.asarray(jax.jit(jax.vmap(rewards))(jnp.arange(4096, dtype=jnp.uint32)), np.float64)
-    return drawn.mean(axis=0), drawn.std(axis=0)
+    return np.asarray(drawn.mean(axis=0)), np.asarray(drawn.std(axis=0))
