@@ -73,7 +73,7 @@ def check_policy(
     With `starts_as_thompson` it must also play exactly what plain Thompson sampling plays.
     """
     ready = prepared(policy, problem, horizon)
-    _check_runs(ready, problem, horizon, seed)
+    _check_runs(policy, problem, horizon, seed)
     if isinstance(ready, SamplingPolicy):
         _check_draws(ready, problem, horizon, seed)
         _check_score(ready, problem, horizon, seed)

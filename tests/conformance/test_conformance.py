@@ -37,6 +37,21 @@ AS_THOMPSON = {
 OTHERS = {
     "recurrent, free": (PROBLEMS["gaussian"], tg.RecurrentThompson(PROBLEMS["gaussian"], form="free", hidden=3)),
 }
+# Rivals that become an IndexPolicy are one policy to the engines: some of them stand for all.
+RIVALS = {
+    "gaussian": [
+        tg.FiniteHorizonGittins(),
+        tg.ScaledThompson(0.7),
+        tg.KnowledgeGradient(),
+        tg.InformationDirected("mutual"),
+        tg.RelaxationSampling("FH"),
+        tg.RelaxationSampling("V-Zero"),
+        tg.RelaxationSampling("INDEX"),
+    ],
+    "bernoulli": [tg.BayesUCB(), tg.OptimisticGittins("left"), tg.InformationDirected()],
+    "contexts": [tg.Greedy(), tg.Uniform(), tg.BayesUCB(0.9), tg.SatisficingThompson(0.2), tg.TopTwoThompson()],
+    "linear": [tg.InformationDirected()],
+}
 
 
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
@@ -52,6 +67,11 @@ def test_policies_that_start_as_thompson_sampling(problem, policy):
 @pytest.mark.parametrize(("problem", "policy"), OTHERS.values(), ids=OTHERS)
 def test_other_policies(problem, policy):
     tg.testing.check_policy(policy, problem)
+
+
+@pytest.mark.parametrize(("name", "rival"), [(name, rival) for name, rivals in RIVALS.items() for rival in rivals])
+def test_rivals(name, rival):
+    tg.testing.check_policy(rival, PROBLEMS[name])
 
 
 @pytest.mark.parametrize("unit", [1e-8, 1e8])
