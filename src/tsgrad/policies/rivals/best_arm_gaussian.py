@@ -30,8 +30,8 @@ def gaussian_best_arm(law: NormalLaw, once: Callable[[Any], Any] = lambda value:
     `once` is applied to what is worth computing only once, see `tsgrad.policies.computed_once`.
 
         >>> best = gaussian_best_arm(NormalLaw(jnp.zeros(2), jnp.array([1.0, 1.0])))
-        >>> print([field.round(4).tolist() for field in best])  # E max = 1 / sqrt(pi), v = 1 / pi
-        [[0.5, 0.5], [0.5642, 0.5642], [0.3183, 0.3183]]
+        >>> print(*(f"{field[0]:.4f}" for field in best))  # one half, 1 / sqrt(pi), 1 / pi
+        0.5000 0.5642 0.3183
     """
     arms = law.location.shape[0]
     leader = jnp.argmax(law.location)
