@@ -10,6 +10,11 @@ from scipy import stats
 # Tables kept by an earlier version must not stand in for those of this one.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="tsgrad-tests-")
 
+# One core a worker, where tests run side by side: two thread pools on the same cores wait for each other at every step.
+if os.environ.get("PYTEST_XDIST_WORKER") and hasattr(os, "sched_setaffinity"):
+    _cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {_cores[int(os.environ["PYTEST_XDIST_WORKER"][2:]) % len(_cores)]})
+
 # Where arrays flow, shapes are checked; where users hand things in, the library's own checks must speak.
 install_import_hook(
     [

@@ -38,7 +38,7 @@ class Flawed(tg.IndependentArms):
     flaw: str = eqx.field(static=True)
 
     def __init__(self, *, flaw: str):
-        self.flaw = flaw + "!" if flaw == "round trip" else flaw
+        self.flaw = flaw + "!" if flaw.startswith("round trip") else flaw
 
     @property
     def arms(self) -> int:

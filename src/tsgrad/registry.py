@@ -55,8 +55,8 @@ def to_data(instance: Any) -> dict[str, Any]:
     return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items()}}
 
 
-def from_data(data: Any, *, what: str, base: type = object, others: Sequence[str] = ()) -> Any:
-    """The instance of `base` that `to_data` described; `what` names it, and `others` are named too, in errors."""
+def from_data(data: Any, *, what: str, base: Any = object, others: Sequence[str] = ()) -> Any:
+    """The instance of `base` that `to_data` described: a class, or a union. `what` and `others` are named in errors."""
     if not isinstance(data, dict) or "kind" not in data:
         raise BadInput(f"{what} must be a table with a kind, got {data!r:.80}")
     kind = check_choice(f"{what}.kind", data["kind"], [*kinds(base), *others])

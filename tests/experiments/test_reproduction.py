@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from tsgrad.experiments.assembly import null_curves
 from tsgrad.experiments.evaluations import PIECE, evaluate, read_evaluation
 from tsgrad.experiments.plan import Plan
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
+from tsgrad.report import without_clock, write_reproduction_report
 from tsgrad.train import HistoryRow
 
 QUICK = {"setting": "hetero", "fraction": 0.004}  # 4 iterations, 256 episodes
@@ -211,6 +213,40 @@ def test_folders_of_others_are_left_alone(tmp_path):
         Reproduction(tmp_path, **QUICK)
 
 
+def test_an_interrupt_says_how_to_go_on(whole, monkeypatch, capsys):
+    from tsgrad.cli import main
+
+    def interrupted(self, watch):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Reproduction, "run", interrupted)
+    out = whole[0].parent
+    monkeypatch.setattr(sys, "argv", ["tsgrad", "reproduce", "hetero", "--out", str(out), "--resume"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 130
+    assert f"Continue with: tsgrad reproduce hetero --out {out} --resume" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["heter"], r"setting must be one of standard, hetero, many, all, got 'heter' \(did you mean 'hetero'\?\)"),
+        (["many", "--fraction", "2"], "fraction must be above 0 and at most 1, got 2.0"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, message, tmp_path, monkeypatch, capsys):
+    from tsgrad.cli import main
+
+    monkeypatch.setattr(sys, "argv", ["tsgrad", "reproduce", *arguments, "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    errors = capsys.readouterr().err
+    assert (stopped.value.code, errors.count("\n")) == (2, 1)
+    assert re.search(message, errors)
+    assert not (tmp_path / "out").exists()
+
+
 def reproduce(folder, *options):
     command = [sys.executable, "-m", "tsgrad.cli", "reproduce", "hetero", "--out", str(folder), *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -230,6 +266,7 @@ def test_the_command_killed_and_resumed(whole, tmp_path):
     assert resumed.returncode == 0, errors
     assert "heteroscedastic arms" in out
     assert f"Report: {tmp_path / 'hetero' / 'report.html'}" in out
-    found = files(tmp_path / "hetero")
-    assert {path: content for path, content in found.items() if path.parts[0] != "figures"} == files(whole[0])
-    assert {path.suffix for path in found if path.parts[0] == "figures"} == {".png", ".svg", ".pdf"}
+    page = write_reproduction_report(whole[0])
+    assert files(tmp_path / "hetero") == files(whole[0])
+    assert {path.suffix for path in (whole[0] / "figures").iterdir()} == {".png", ".svg", ".pdf"}
+    assert without_clock((tmp_path / "hetero" / "report.html").read_text()) == without_clock(page.read_text())

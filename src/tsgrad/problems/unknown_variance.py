@@ -30,7 +30,7 @@ class NormalGammaDraw(NamedTuple):
     precision: GammaDraw
 
     @property
-    def coordinates(self) -> Float[Array, "2K"]:
+    def coordinates(self) -> Float[Array, "C"]:
         """What the density is with respect to: means, then precisions."""
         return jnp.concatenate([self.mean.value, self.precision.value])
 

@@ -13,7 +13,7 @@ from tsgrad.estimate import gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.experiments import read_seconds
 from tsgrad.policies import SamplingPolicy, Thompson, load
-from tsgrad.problems import FiniteArms, Problem
+from tsgrad.problems import Bandit, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
@@ -98,7 +98,7 @@ def _remark(comparison: Comparison) -> str:
 
 
 def _evaluate(
-    problem: Problem, policies: dict[str, Any], configuration: Configuration, *, episodes: int, seed: int
+    problem: Bandit, policies: dict[str, Any], configuration: Configuration, *, episodes: int, seed: int
 ) -> Comparison:
     """All policies on the same episodes; without the start where that is plain Thompson sampling."""
     settings = configuration.training
@@ -176,7 +176,7 @@ def _training(history: list[HistoryRow], outcomes: Outcomes) -> Section:
 
 
 def _concerns(
-    problem: Problem,
+    problem: Bandit,
     start: SamplingPolicy,
     last: SamplingPolicy,
     configuration: Configuration,

@@ -10,8 +10,8 @@ import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
 from tsgrad.estimate import Estimator
-from tsgrad.policies import ReshapedThompson, SamplingPolicy
-from tsgrad.problems import Problem
+from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
+from tsgrad.problems import Bandit
 from tsgrad.registry import from_data
 from tsgrad.simulate import BLOCK, CHUNK
 from tsgrad.train.optimiser import check_named_call, optimisers, schedules
@@ -133,23 +133,31 @@ class Configuration(_Settings):
     estimator: EstimatorSettings = DEFAULT_ESTIMATOR
     training: TrainingSettings
 
-    def build_problem(self) -> Problem:
+    def build_problem(self) -> Bandit:
         """The problem that is described."""
-        problem: Problem = from_data(self.problem, what="problem", base=Problem)
+        problem: Bandit = from_data(self.problem, what="problem", base=Bandit)
         return problem
 
-    def build_policy(self, problem: Problem) -> SamplingPolicy:
-        """The policy to start from: `kind = "reshaped"` fits the problem, any other kind is spelled out."""
+    def build_policy(self, problem: Bandit) -> SamplingPolicy:
+        """The policy to start from: "reshaped" and "recurrent" are made to fit the problem, others are spelled out."""
         described = {"kind": "reshaped", **self.policy}
-        if described["kind"] != "reshaped":
-            policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
-            return policy
-        shared = described.pop("shared", False)
-        for name in described.keys() - {"kind"}:
-            check_choice("a key of policy (kind 'reshaped')", name, ["shared"])
-        if not isinstance(shared, bool):
-            raise BadInput(f"policy.shared must be true or false, got {shared!r}")
-        return ReshapedThompson(problem, shared=shared)
+        kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}
+        if kind == "reshaped":
+            _check_keys(kind, options, ["shared"])
+            shared = options.get("shared", False)
+            if not isinstance(shared, bool):
+                raise BadInput(f"policy.shared must be true or false, got {shared!r}")
+            return ReshapedThompson(problem.model, shared=shared)
+        if kind == "recurrent" and "weight_input" not in options:
+            _check_keys(kind, options, ["form", "hidden", "seed"])
+            return RecurrentThompson(problem, **options)
+        policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
+        return policy
+
+
+def _check_keys(kind: str, options: dict[str, Any], known: list[str]) -> None:
+    for name in options:
+        check_choice(f"a key of policy (kind {kind!r})", name, known)
 
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)

@@ -15,7 +15,7 @@ from tsgrad.checks import BadInput, FloatArray, TrainingStopped
 from tsgrad.estimate import BASELINES, METRICS, Estimator, gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import Problem
+from tsgrad.problems import Bandit
 from tsgrad.registry import to_data
 from tsgrad.simulate import simulate
 from tsgrad.streams import Purpose
@@ -43,7 +43,7 @@ SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and th
 
 
 def train(
-    problem: Problem,
+    problem: Bandit,
     policy: SamplingPolicy,
     estimator: Estimator | None = None,
     *,
@@ -60,7 +60,7 @@ def train(
     function: how many iterations are done.
 
         >>> from tsgrad.policies import ReshapedThompson
-        >>> from tsgrad.problems import BernoulliBandit
+        >>> from tsgrad.problems import Bandit, BernoulliBandit
         >>> problem = BernoulliBandit(arms=5)
         >>> run = train(problem, ReshapedThompson(problem), horizon=20, episodes=512, iterations=30, seed=1)
         >>> run.improved and run.gain > 0
@@ -92,7 +92,7 @@ class _Training:
     """One training run: what stays the same from iteration to iteration."""
 
     def __init__(
-        self, problem: Problem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+        self, problem: Bandit, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
     ) -> None:
         estimator.check(problem)
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
@@ -281,7 +281,7 @@ def _lists(policy: SamplingPolicy) -> dict[str, Any]:
 
 
 def _describe(
-    problem: Problem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+    problem: Bandit, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
 ) -> Configuration:
     """The run as a configuration from which it can be resumed."""
     metric, _, baseline = estimator.name.partition("/")

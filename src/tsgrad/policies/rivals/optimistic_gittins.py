@@ -51,9 +51,8 @@ class OptimisticGittins(TableRival):
         discounts, mean = self.discounts(horizon), a / (a + b)
         row = np.zeros((horizon, len(a)))
         root = mean.copy()
-        for step in np.argsort(
-            discounts
-        ).tolist():  # a cell's index grows with the discount: the last one is where to start
+        # A cell's index grows with the discount: the one before is where to start.
+        for step in np.argsort(discounts).tolist():
             seen = reached_cells(step)
             root[seen] = optimistic_beta_index(a[seen], b[seen], discounts[step], root[seen])
             row[step, seen] = root[seen] - mean[seen]
