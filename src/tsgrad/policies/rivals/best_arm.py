@@ -22,8 +22,8 @@ class BestArm(NamedTuple):
 def moved_variance(probability: Float[Array, "K"], moved: Float[Array, "K K"]) -> Float[Array, "K"]:
     """v_j, from moved[i, j] = P(A* = i) (E[theta_j | A* = i] - E theta_j); arms that are never best count for nothing.
 
-    >>> print(moved_variance(jnp.array([0.5, 0.5]), jnp.array([[0.2, -0.1], [-0.2, 0.1]])))
-    [0.16 0.04]
+    >>> print(moved_variance(jnp.array([0.5, 0.5]), jnp.array([[0.5, -0.25], [-0.5, 0.25]])))
+    [1.   0.25]
     """
     smallest = np.finfo(probability.dtype).tiny
     share = jnp.where(probability > smallest, 1 / jnp.maximum(probability, smallest), 0.0)

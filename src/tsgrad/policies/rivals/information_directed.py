@@ -74,12 +74,9 @@ class _Gaussian(Memoryless, Policy):
         self, model: Any, belief: Any, memory: None, context: None, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         law = model.posterior(belief)
-        best = gaussian_best_arm(law, functools.partial(computed_once, clock=clock))
-        gain = (
-            best.variance
-            if self.gain == "variance"
-            else gaussian_information(law, jnp.asarray(model.noise_std, law.scale.dtype))
-        )
+        once = functools.partial(computed_once, clock=clock)
+        best, noise_std = gaussian_best_arm(law, once), jnp.asarray(model.noise_std, law.scale.dtype)
+        gain = best.variance if self.gain == "variance" else gaussian_information(law, noise_std, once)
         return best_mixture(best.shortfall, gain).play(noise)
 
 

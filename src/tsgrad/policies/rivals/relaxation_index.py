@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float
 
-from tsgrad.policies.base import Clock
+from tsgrad.policies.base import Clock, computed_once
 
 _HALVINGS = 26  # of a bracket of a few standard deviations: float32 can't tell more
 _REACH = 6.0  # standard deviations, by which the bracket exceeds all sampled means
@@ -50,7 +50,7 @@ def is_tried(mean: Float[Array, "T"], std: Float[Array, "T"], price: Float[Array
     left = jnp.asarray(clock.left)
     j = jnp.arange(mean.shape[0])
     z = (price - mean) / std
-    best = mean + (price - mean) * stats.norm.cdf(z) + std * stats.norm.pdf(z)  # E_j
+    best = computed_once(mean + (price - mean) * stats.norm.cdf(z) + std * stats.norm.pdf(z), clock)  # E_j
     least = jax.lax.cummin(best)
     # n pulls for n = 1..T: what the first n bring, and idling at the best place among j <= n. With n = left there are
     # no idle steps, so that E_T, which the sample doesn't reach, is not needed.

@@ -36,7 +36,7 @@ class RelaxationSampling(Memoryless, Rival):
         >>> import tsgrad as tg
         >>> policy = RelaxationSampling("FH").prepare(tg.GaussianBandit(arms=3), horizon=3)
         >>> print(policy.spread[0].round(3).tolist())
-        [[0.816, 0.5, 0.333], [0.707, 0.408, 0.289], [0.0, 0.0, 0.0]]
+        [[0.816, 0.5, 0.365], [0.707, 0.408, 0.289], [0.0, 0.0, 0.0]]
     """
 
     problems: ClassVar[tuple[type, ...]] = (GaussianBandit,)
