@@ -1,11 +1,9 @@
-"""Shared by all tests: shapes checked at run time, and statistics that state how often they raise a false alarm."""
+"""Shared by all tests: shapes checked at run time, one core a worker, no table kept from before."""
 
 import os
 import tempfile
 
-import numpy as np
 from jaxtyping import install_import_hook
-from scipy import stats
 
 # Tables kept by an earlier version must not stand in for those of this one.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="tsgrad-tests-")
@@ -30,17 +28,3 @@ install_import_hook(
     ],
     "shape_checker.check",
 )
-
-
-def largest_z(values, reference, standard_error):
-    """The largest distance from the reference, in standard errors. An exact zero error must mean an exact match."""
-    values, reference, standard_error = np.broadcast_arrays(values, reference, standard_error)
-    distance = np.abs(values - reference)
-    known = standard_error > 0
-    assert np.all(distance[~known] < 1e-9)
-    return float(np.max(distance[known] / standard_error[known], initial=0.0))
-
-
-def z_bound(comparisons, false_alarm=1e-3):
-    """The z that `comparisons` independent two-sided comparisons exceed together with this probability."""
-    return float(stats.norm.isf(false_alarm / comparisons / 2))

@@ -7,7 +7,7 @@ import pytest
 from jax.extend.random import threefry2x32_p
 from scipy import stats
 
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.streams import Address, Purpose, Stream, threefry2x32
 
 

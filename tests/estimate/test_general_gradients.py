@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from conftest import largest_z, z_bound
 from exact import NODES, WEIGHTS
+from false_alarms import largest_z, z_bound
 from test_exact_gradients import PAIRS, estimator
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 

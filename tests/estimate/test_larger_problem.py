@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from conftest import largest_z, z_bound
+from false_alarms import largest_z, z_bound
 from test_exact_gradients import PAIRS, every_pair, moved
 from tsgrad.policies import parameter_vector, with_parameters
 

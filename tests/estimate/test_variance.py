@@ -9,8 +9,8 @@ import pytest
 from jaxtyping import Array, Float
 
 import tsgrad as tg
-from conftest import z_bound
 from exact import bernoulli_values
+from false_alarms import z_bound
 from tsgrad.policies import with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.cli.policies import named_policy
 from tsgrad.evaluate import optimal_regret
 from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.evaluate import comparison as module
 from tsgrad.policies import Memoryless, parameter_vector, with_parameters
 from tsgrad.simulate import Episodes

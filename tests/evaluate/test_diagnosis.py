@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.evaluate.innovations import innovations
 
 RIGHT = tg.GaussianBandit(arms=3, prior_mean=[0.5, 0.0, 0.0], noise_std=[1.0, 1.0, 2.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.evaluate.statistics import mean_and_error, paired_gains, worst_decile
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from conftest import largest_z, z_bound
 from exact import bernoulli_gradient, gaussian_gradient
+from false_alarms import largest_z, z_bound
 from tsgrad import native
 from tsgrad.policies import parameter_vector, with_parameters
 

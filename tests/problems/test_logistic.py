@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, optimize
 
 import tsgrad as tg
+from tsgrad.problems import FramedDraw
 
 FEATURES = np.array([[1.0, 0.5], [-0.3, 1.0], [0.8, -1.2]])
 MEAN, COVARIANCE = np.array([0.3, -0.2]), np.array([[2.0, 0.6], [0.6, 1.0]])
@@ -70,15 +71,8 @@ def test_separable_data_and_a_wide_prior():
         return problem.update(belief, None, t % 2, jnp.where(t % 2, 0.0, 1.0)), None
 
     belief, _ = jax.lax.scan(step, problem.prior(300), jnp.arange(300))
-    chances = problem.means(problem.posterior(belief).sample(_Still()), None)
+    chances = problem.means(FramedDraw.at(problem.posterior(belief).mean), None)
     assert np.all(np.isfinite(np.asarray(belief.mode)))
     np.testing.assert_allclose(chances, [1, 0], atol=1e-3)
     slope = belief.mode - belief.features.T @ (belief.outcomes - jax.nn.sigmoid(belief.features @ belief.mode))
     assert float(jnp.max(jnp.abs(slope))) < 1e-3
-
-
-class _Still:
-    """No noise: the draw at the middle of a law."""
-
-    def normal(self, slot):
-        return jnp.zeros(slot.shape)

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, special, stats
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.policies.rivals.best_arm_bernoulli import bernoulli_best_arm, bernoulli_information, beta_row
 from tsgrad.policies.rivals.best_arm_gaussian import gaussian_best_arm, gaussian_information
 from tsgrad.policies.rivals.best_arm_sampled import sampled_best_arm

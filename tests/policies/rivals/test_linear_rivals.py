@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.policies import Clock
 from tsgrad.policies.rivals.best_arm_sampled import sampled_best_arm
 from tsgrad.streams import Address, Purpose, Stream

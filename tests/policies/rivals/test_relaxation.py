@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.policies import Clock
 from tsgrad.policies.rivals.relaxation_index import trying_price
 from tsgrad.policies.rivals.sampled_future import best_counts, sampled_means

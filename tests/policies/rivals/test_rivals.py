@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from conftest import z_bound
+from false_alarms import z_bound
 from tsgrad.policies import Clock
 from tsgrad.policies.rivals.satisficing import FirstTries
 from tsgrad.problems.bernoulli import BernoulliBelief
