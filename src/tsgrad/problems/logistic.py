@@ -120,9 +120,10 @@ def _mode(belief: LogisticBelief) -> Float[Array, "d"]:
 
     def improve(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         step, at, _ = state
-        chance = jax.nn.sigmoid(belief.offsets + belief.features @ at)
-        seen = jnp.arange(belief.outcomes.shape[0]) < belief.seen
-        slope = at - belief.features.T @ jnp.where(seen, belief.outcomes - chance, 0)
+        # outcome - chance, without the rounding of a chance near one; features of steps not yet taken are zero
+        signs = 2 * belief.outcomes - 1
+        missed = signs * jax.nn.sigmoid(-signs * (belief.offsets + belief.features @ at))
+        slope = at - belief.features.T @ missed
         towards = cho_solve((jnp.linalg.cholesky(_curvature(belief, at)), True), slope)
         reach = longest * jnp.linalg.norm(towards)
         damping = jnp.where(reach > 0, jnp.log1p(reach) / jnp.where(reach > 0, reach, 1), 1)
