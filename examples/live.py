@@ -25,15 +25,15 @@ def deploy(policy, *, users, day):
 
 def tune(policy, *, days, users, learning_rate):
     """One update a day, from that day's episodes alone."""
-    optimiser = optax.adam(learning_rate, b2=0.99)
-    state = optimiser.init(parameter_vector(policy))
+    optimizer = optax.adam(learning_rate, b2=0.99)
+    state = optimizer.init(parameter_vector(policy))
     for day in range(days):
         episodes = deploy(policy, users=users, day=day)
         gradient = tg.gradient_from_episodes(
             PROBLEM, policy, tg.Estimator("mean", "self", rollouts=4), episodes, seed=day
         )
-        # The gradient ascends expected reward; optimisers descend.
-        step, state = optimiser.update(-gradient.mean, state)
+        # The gradient ascends expected reward; optimizers descend.
+        step, state = optimizer.update(-gradient.mean, state)
         policy = with_parameters(policy, parameter_vector(policy) + np.asarray(step))
         yield policy, float(episodes.reward.sum(axis=1).mean())
 

@@ -16,10 +16,11 @@ if os.environ.get("PYTEST_XDIST_WORKER") and hasattr(os, "sched_setaffinity"):
 # Where arrays flow, shapes are checked; where users hand things in, the library's own checks must speak.
 install_import_hook(
     [
+        "tsgrad.laws",
         "tsgrad.problems",
         "tsgrad.policies",
-        "tsgrad.simulate.instance",
-        "tsgrad.simulate.rollout",
+        "tsgrad.simulation.instance",
+        "tsgrad.simulation.rollout",
         "tsgrad.estimate.episode",
         "tsgrad.estimate.look_ahead",
         "tsgrad.estimate.metrics",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tsgrad.train import read_configuration
+from tsgrad.training import read_configuration
 
 ROOT = Path(__file__).parents[1]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
+from tsgrad.laws import NormalDraw, NormalLaw, ProductLaw
 from tsgrad.policies import Memoryless
-from tsgrad.problems import NormalDraw, NormalLaw, ProductLaw
 
 
 class Unnormalised(ProductLaw):

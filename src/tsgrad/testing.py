@@ -17,8 +17,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy import stats
 
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
 from tsgrad.estimate import log_likelihood, weighted_score
+from tsgrad.laws import Law
 from tsgrad.policies import (
     Clock,
     Policy,
@@ -29,9 +31,9 @@ from tsgrad.policies import (
     prepared,
     with_parameters,
 )
-from tsgrad.problems import FiniteArms, Law, Problem
+from tsgrad.problems import FiniteArms, Problem
 from tsgrad.registry import from_data, to_data
-from tsgrad.simulate import Trajectory, draw_instance, rollout, simulate
+from tsgrad.simulation import Trajectory, draw_instance, rollout, simulate
 from tsgrad.streams import Address, Noise, Purpose, Stream
 
 _FALSE_ALARM = 1e-6

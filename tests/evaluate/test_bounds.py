@@ -15,7 +15,7 @@ from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.bounds import cheap_bound
 from tsgrad.evaluate.optimum import optimal_reward
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
-from tsgrad.problems import NormalLaw
+from tsgrad.laws import NormalLaw
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import kinds
 

@@ -13,7 +13,7 @@ import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.evaluate import comparison as module
 from tsgrad.policies import Memoryless, parameter_vector, with_parameters
-from tsgrad.simulate import Episodes
+from tsgrad.simulation import Episodes
 
 PROBLEM = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
 START = tg.ReshapedThompson(PROBLEM)

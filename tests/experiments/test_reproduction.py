@@ -20,7 +20,7 @@ from tsgrad.experiments.evaluations import PIECE, evaluate, read_evaluation
 from tsgrad.experiments.plan import Plan
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
 from tsgrad.report import without_clock, write_reproduction_report
-from tsgrad.train import HistoryRow
+from tsgrad.training import HistoryRow
 
 QUICK = {"setting": "hetero", "fraction": 0.004}  # 4 iterations, 256 episodes
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from tsgrad.problems import BetaDraw, BetaLaw, NormalDraw, NormalLaw
+from tsgrad.laws import BetaDraw, BetaLaw, NormalDraw, NormalLaw
 from tsgrad.streams import Address, Purpose, Stream
 
 

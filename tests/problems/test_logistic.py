@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, optimize
 
 import tsgrad as tg
-from tsgrad.problems import FramedDraw
+from tsgrad.laws import FramedDraw
 
 FEATURES = np.array([[1.0, 0.5], [-0.3, 1.0], [0.8, -1.2]])
 MEAN, COVARIANCE = np.array([0.3, -0.2]), np.array([[2.0, 0.6], [0.6, 1.0]])
@@ -33,7 +33,7 @@ def minus_log_posterior(arms, rewards):
 
 @pytest.mark.parametrize("steps", [0, 1, 12])
 def test_posterior_is_laplaces(steps):
-    """Mode by a general optimiser, curvature by differences of the log-posterior."""
+    """Mode by a general optimizer, curvature by differences of the log-posterior."""
     generator = np.random.default_rng(steps)
     arms, rewards = generator.integers(0, 3, steps), generator.integers(0, 2, steps)
     with jax.enable_x64(True):

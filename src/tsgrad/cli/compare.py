@@ -36,7 +36,7 @@ def compare(
     """
     from tsgrad.evaluate import compare as run_comparison
     from tsgrad.policies import Policy
-    from tsgrad.train import read_configuration
+    from tsgrad.training import read_configuration
 
     configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
     named = [str(problem)] * problem.is_dir() + (policies or [])

@@ -6,7 +6,7 @@ from rich.table import Table
 
 def engines() -> None:
     """Says which engines can be used on this machine, and for what."""
-    from tsgrad.simulate import engines as all_engines
+    from tsgrad.simulation import engines as all_engines
 
     table = Table("engine", "available", "detail")
     for engine in all_engines():

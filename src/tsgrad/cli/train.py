@@ -40,8 +40,8 @@ def train(
     report: Report = True,
 ) -> None:
     """Trains a policy: `tsgrad train hetero.toml --out runs/hetero`."""
-    from tsgrad.train import read_configuration
-    from tsgrad.train import train as run_training
+    from tsgrad.training import read_configuration
+    from tsgrad.training import train as run_training
 
     configuration = read_configuration(config)
     problem = configuration.build_problem()
@@ -56,7 +56,7 @@ def resume(
     report: Report = True,
 ) -> None:
     """Continues a run that was stopped: `tsgrad resume runs/hetero`. The result is that of a run never stopped."""
-    from tsgrad.train import resume as resume_training
+    from tsgrad.training import resume as resume_training
 
     _finish(lambda: resume_training(folder, progress=True), folder, report)
 

@@ -30,7 +30,7 @@ def variance(
     from tsgrad.cli.policies import named_policy
     from tsgrad.evaluate import affordable, estimator_pairs, variance_study
     from tsgrad.policies import SamplingPolicy
-    from tsgrad.train import read_configuration
+    from tsgrad.training import read_configuration
 
     configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
     bandit = configuration.build_problem()

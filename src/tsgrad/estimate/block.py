@@ -17,8 +17,8 @@ from tsgrad.estimate.metrics import Metric
 from tsgrad.estimate.moments import Moments
 from tsgrad.estimate.score import weighted_score
 from tsgrad.policies import SamplingPolicy
-from tsgrad.problems import Bandit
-from tsgrad.simulate import block_episodes, is_real
+from tsgrad.problems import AnyProblem
+from tsgrad.simulation import block_episodes, is_real
 from tsgrad.streams import Address, Stream
 
 
@@ -60,7 +60,7 @@ class _Advantages:
 
 
 def _episode_gradients(
-    problem: Bandit, policy: SamplingPolicy, estimators: tuple[Estimator, ...], horizon: int, address: Address
+    problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...], horizon: int, address: Address
 ) -> tuple[Float[Array, "E P"], Float[Array, ""]]:
     """Every estimator's gradient from one episode, all from one record of it, and its regret."""
     rollouts, world = most_rollouts(estimators), estimators[0].world
@@ -90,7 +90,7 @@ def gradients_of(episode: Episode, estimators: tuple[Estimator, ...]) -> Float[A
 
 @eqx.filter_jit
 def gradient_block(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: tuple[Estimator, ...],
     address: Address,

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies import SamplingPolicy
-from tsgrad.problems import Bandit, Problem
-from tsgrad.simulate import Instance, Observed, Trajectory, draw_instance, redraw_instance, regret, rollout
+from tsgrad.problems import AnyProblem, Problem
+from tsgrad.simulation import Instance, Observed, Trajectory, draw_instance, redraw_instance, regret, rollout
 from tsgrad.streams import Address
 
 
@@ -36,7 +36,7 @@ class Episode(eqx.Module):
 
 
 def play(
-    problem: Bandit, policy: SamplingPolicy, address: Address, *, horizon: int, rollouts: int, world: str
+    problem: AnyProblem, policy: SamplingPolicy, address: Address, *, horizon: int, rollouts: int, world: str
 ) -> tuple[Episode, Float[Array, ""]]:
     """The episode at an address, and the regret of the runs that were played in its true instance.
 

@@ -14,7 +14,7 @@ from tsgrad.estimate.metrics import (
     PosteriorMean,
     StateActionValue,
 )
-from tsgrad.problems import Bandit
+from tsgrad.problems import AnyProblem
 
 METRICS: dict[str, type[Metric]] = {
     "obs": ObservedReward,
@@ -96,7 +96,7 @@ class Estimator(eqx.Module):
         """metric/baseline, as in the paper's tables."""
         return f"{_name(METRICS, self.metric)}/{_name(BASELINES, self.baseline)}"
 
-    def check(self, problem: Bandit) -> None:
+    def check(self, problem: AnyProblem) -> None:
         """Refuses problems for which the pair is not admissible."""
         if not isinstance(problem.model, self.metric.requires):
             raise BadInput(

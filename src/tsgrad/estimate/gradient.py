@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsgrad import native
-from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, check_count
 from tsgrad.estimate.block import gradient_block
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.moments import NOTHING, Moments
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import Bandit
-from tsgrad.simulate import CHUNK, Engine, Precision, check_blocks, choose_engine, over_blocks
+from tsgrad.problems import AnyProblem
+from tsgrad.simulation import CHUNK, Engine, Precision, check_blocks, choose_engine, over_blocks
 from tsgrad.streams import Address, Purpose
 
 
@@ -45,7 +46,7 @@ def _not_native(kernel: native.Kernel | None, policy: SamplingPolicy, estimators
 class _Request(NamedTuple):
     """A checked request for gradients."""
 
-    problem: Bandit
+    problem: AnyProblem
     policy: Any
     estimators: tuple[Estimator, ...]
     where: dict[str, Any]  # horizon, episodes, seed, purpose, iteration, precision
@@ -55,7 +56,7 @@ class _Request(NamedTuple):
     @classmethod
     def checked(
         cls,
-        problem: Bandit,
+        problem: AnyProblem,
         policy: SamplingPolicy,
         estimators: tuple[Estimator, ...],
         *,
@@ -127,7 +128,7 @@ class _Request(NamedTuple):
 
 
 def gradient(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimator: Estimator,
     *,
@@ -142,7 +143,7 @@ def gradient(
 ) -> Gradient:
     """The gradient of expected total reward, from `episodes` simulated episodes.
 
-    >>> from tsgrad.problems import Bandit, GaussianBandit
+    >>> from tsgrad.problems import AnyProblem, GaussianBandit
     >>> from tsgrad.policies import ReshapedThompson
     >>> problem = GaussianBandit(arms=2)
     >>> policy = ReshapedThompson(problem, shared=True)
@@ -178,7 +179,7 @@ def gradient(
 
 
 def episode_gradients(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: Mapping[str, Estimator],
     *,
@@ -212,6 +213,6 @@ def episode_gradients(
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
-def gradient_engine(problem: Bandit, policy: SamplingPolicy, estimator: Estimator, engine: str) -> str:
+def gradient_engine(problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, engine: str) -> str:
     """The engine that a gradient would run on."""
     return choose_engine(engine, _not_native(native.kernel_for(problem, policy), policy, (estimator,)))

@@ -9,19 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, UInt32
 
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
 from tsgrad.estimate.block import gradients_of, most_rollouts
 from tsgrad.estimate.episode import from_live_run
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import Bandit, FiniteArms, Problem
-from tsgrad.simulate import BLOCK, CHUNK, Precision, Recorded, check_blocks, over_blocks, regret, replay
+from tsgrad.problems import AnyProblem, FiniteArms, Problem
+from tsgrad.simulation import BLOCK, CHUNK, Precision, Recorded, check_blocks, over_blocks, regret, replay
 from tsgrad.streams import Address, Purpose
 
 
 def gradient_from_episodes(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimator: Estimator,
     episodes: Recorded,
@@ -60,7 +61,7 @@ def gradient_from_episodes(
 
 
 def recorded_gradients(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: Mapping[str, Estimator],
     episodes: Recorded,
@@ -76,7 +77,7 @@ def recorded_gradients(
 
 
 def _gradients(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: tuple[Estimator, ...],
     episodes: Recorded,

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.estimate.episode import Episode
 from tsgrad.policies import Clock
-from tsgrad.simulate import Trajectory, decide
+from tsgrad.simulation import Trajectory, decide
 from tsgrad.streams import Stream
 
 

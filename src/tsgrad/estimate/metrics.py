@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.problems import IndependentArms, Problem
-from tsgrad.simulate import Trajectory
+from tsgrad.simulation import Trajectory
 
 
 class Metric(eqx.Module):

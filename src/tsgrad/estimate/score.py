@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from tsgrad.policies import Clock, SamplingPolicy, split
 from tsgrad.problems import Problem
-from tsgrad.simulate import Trajectory
+from tsgrad.simulation import Trajectory
 
 
 def log_likelihood(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.problems import BernoulliBandit, GaussianBandit, Problem
 
 # Quadrature must be told where a cdf bends, however narrow an arm's law is against another's: at these standard

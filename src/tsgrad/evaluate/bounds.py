@@ -16,12 +16,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray, check_choice, check_count
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, check_choice, check_count
 from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
-from tsgrad.problems import Bandit, IndependentArms
-from tsgrad.simulate import CHUNK, check_blocks
+from tsgrad.problems import AnyProblem, IndependentArms
+from tsgrad.simulation import CHUNK, check_blocks
 
 BoundKind = Literal["perfect", "FH", "V-Zero", "optimum"]
 BOUND_KINDS: tuple[BoundKind, ...] = ("perfect", "FH", "V-Zero", "optimum")
@@ -39,7 +40,7 @@ class RegretBound(NamedTuple):
 
 
 def regret_bound(
-    problem: Bandit, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = 1024, seed: int = 0
+    problem: AnyProblem, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = 1024, seed: int = 0
 ) -> RegretBound:
     """The regret that no policy can go below over `horizon` steps, for independent arms.
 
@@ -81,7 +82,7 @@ def regret_bound(
     return RegretBound(*_controlled(sample[:, 0], sample[:, 1:]), kind, horizon, episodes)
 
 
-def cheap_bound(problem: Bandit, *, horizon: int, seed: int = 0) -> RegretBound | None:
+def cheap_bound(problem: AnyProblem, *, horizon: int, seed: int = 0) -> RegretBound | None:
     """The tightest bound that takes seconds at most; None if there is none."""
     truth = problem.truth
     kind: BoundKind

@@ -9,14 +9,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tsgrad.arrays import FloatArray
 from tsgrad.artefact import write_json, write_whole
-from tsgrad.checks import BadInput, FloatArray, check_array, check_choice, check_count
+from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.evaluate import comparison_formats as formats
 from tsgrad.evaluate.bounds import BOUND_KINDS, BoundKind, RegretBound, cheap_bound, regret_bound
 from tsgrad.evaluate.statistics import QUANTILES, Gain, mean_and_error, paired_gains, worst_decile
 from tsgrad.policies import Policy, prepared
-from tsgrad.problems import Bandit
-from tsgrad.simulate import BLOCK, CHUNK, Engine, Episodes, Precision, simulate
+from tsgrad.problems import AnyProblem
+from tsgrad.simulation import BLOCK, CHUNK, Engine, Episodes, Precision, simulate
 from tsgrad.streams import Purpose
 
 _TIMED_EPISODES = 4 * BLOCK
@@ -142,7 +143,7 @@ def _write(path: str | Path, text: str) -> None:
 
 
 def compare(
-    problem: Bandit,
+    problem: AnyProblem,
     policies: Mapping[str, Policy],
     *,
     horizon: int,
@@ -256,7 +257,7 @@ def _joined(first: Episodes, second: Episodes) -> Episodes:
     )
 
 
-def _microseconds(problem: Bandit, policy: Policy, where: dict[str, Any]) -> float:
+def _microseconds(problem: AnyProblem, policy: Policy, where: dict[str, Any]) -> float:
     """Wall-clock microseconds a decision, the fastest of up to three runs of what is compiled by now."""
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 0.2:

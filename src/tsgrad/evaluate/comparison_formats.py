@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.evaluate.bounds import RegretBound
 from tsgrad.evaluate.statistics import QUANTILES, Gain
 

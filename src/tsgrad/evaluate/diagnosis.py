@@ -5,12 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, check_count
 from tsgrad.estimate import Estimator, recorded_gradients
 from tsgrad.evaluate.innovations import Group, grouped, innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import Bandit
-from tsgrad.simulate import Precision, Recorded, simulate
+from tsgrad.problems import AnyProblem
+from tsgrad.simulation import Precision, Recorded, simulate
 from tsgrad.streams import Purpose
 
 _ESTIMATORS = {
@@ -105,7 +106,7 @@ class Diagnosis(NamedTuple):
 
 
 def diagnose(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     episodes: int | Recorded,
     *,

@@ -11,11 +11,11 @@ from jax.scipy.special import ndtri
 from jaxtyping import Array, Float, UInt32
 from scipy import stats
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.estimate.live import check_density, check_recorded, over_recorded
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import FiniteArms, Problem
-from tsgrad.simulate import Precision, Recorded, Trajectory, replay
+from tsgrad.simulation import Precision, Recorded, Trajectory, replay
 from tsgrad.streams import Address, Noise, Purpose, Stream
 
 _EXPECTED = 255  # rewards that the model expects, drawn for each one that came

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt32
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.problems import IndependentArms
-from tsgrad.simulate import CHUNK, block_episodes, over_blocks
+from tsgrad.simulation import CHUNK, block_episodes, over_blocks
 from tsgrad.streams import Address, Purpose, Stream
 
 

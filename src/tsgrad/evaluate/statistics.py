@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 
 QUANTILES = (0.5, 0.9, 0.99)
 

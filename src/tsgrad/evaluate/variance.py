@@ -8,15 +8,16 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, check_count
 from tsgrad.estimate import Estimator, episode_gradients
 from tsgrad.estimate.estimator import BASELINES, METRICS
 from tsgrad.estimate.gradient import gradient_engine
 from tsgrad.evaluate.comparison_formats import csv_text
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
-from tsgrad.problems import Bandit
-from tsgrad.simulate import BLOCK, Engine, Precision
+from tsgrad.problems import AnyProblem
+from tsgrad.simulation import BLOCK, Engine, Precision
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
 _LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
@@ -110,7 +111,7 @@ class VarianceStudy(NamedTuple):
 
 
 def estimator_pairs(
-    problem: Bandit,
+    problem: AnyProblem,
     *,
     rollouts: int | None = None,
     lookaheads: int | None = None,
@@ -139,7 +140,7 @@ def estimator_pairs(
 
 
 def variance_study(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: Mapping[str, Estimator] | None = None,
     *,
@@ -236,7 +237,7 @@ def _most_episodes(estimator: Estimator, horizon: int) -> int:
 
 
 def _gradients_of(
-    problem: Bandit, policy: SamplingPolicy, estimator: Estimator, where: dict[str, Any]
+    problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, where: dict[str, Any]
 ) -> Callable[[], FloatArray]:
     """What computes each episode's gradient [N, P], compiled by a first block."""
 

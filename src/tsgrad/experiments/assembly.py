@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.experiments.evaluations import Evaluation, read_evaluation
 from tsgrad.experiments.parts import SELECTED, evaluation_file, read_bound, run_folder
@@ -19,9 +19,9 @@ from tsgrad.experiments.settings import Printed
 from tsgrad.policies import SamplingPolicy
 from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
 from tsgrad.registry import to_data
-from tsgrad.simulate import simulate
+from tsgrad.simulation import simulate
 from tsgrad.streams import Purpose
-from tsgrad.train import HistoryRow, Run, RunFolder
+from tsgrad.training import HistoryRow, Run, RunFolder
 
 SAME = 2.0  # combined standard errors within which a regret is called the same as the printed one
 LIBRARIES = ("tsgrad", "jax", "numpy", "optax", "scipy")

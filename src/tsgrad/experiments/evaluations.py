@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tsgrad.arrays import FloatArray
 from tsgrad.artefact import write_whole
-from tsgrad.checks import FloatArray
 from tsgrad.experiments.plan import Plan
 from tsgrad.policies import Policy
-from tsgrad.simulate import simulate
+from tsgrad.simulation import simulate
 
 PIECE = 1024  # episodes that are kept together
 

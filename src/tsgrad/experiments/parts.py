@@ -13,7 +13,7 @@ from tsgrad.experiments.evaluations import evaluate, read_evaluation
 from tsgrad.experiments.plan import STABLE, Plan
 from tsgrad.experiments.rivals import RIVALS
 from tsgrad.policies import Policy, ReshapedThompson, load
-from tsgrad.train import RunFolder, resume, train
+from tsgrad.training import RunFolder, resume, train
 
 Tell = Callable[[float], object]  # the share of a part that is done
 

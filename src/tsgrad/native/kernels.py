@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.policies import IndexPolicy, Policy, ReshapedBernoulli, ReshapedGaussian, ReshapedThompson, Thompson
-from tsgrad.problems import Bandit, BernoulliBandit, GaussianBandit
+from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit
 from tsgrad.streams import Purpose
 
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
@@ -50,7 +50,7 @@ def why_unavailable() -> str | None:
     return None
 
 
-def kernel_for(problem: Bandit, policy: Policy) -> Kernel | None:
+def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     """The kernel's view of a problem and a policy; None if there is no kernel for them."""
     model = problem.model
     if model is not problem.truth:

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
+from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import FloatArray
-from tsgrad.problems import Bandit, Law, Problem
+from tsgrad.laws import Law
+from tsgrad.problems import AnyProblem, Problem
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -53,7 +54,7 @@ class Policy(eqx.Module):
     """Chooses arms. Rivals implement just this."""
 
     @abc.abstractmethod
-    def prepare(self, problem: Bandit, horizon: int) -> "Policy":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "Policy":
         """Once, on the host, before anything runs: checks that the policy fits the problem, computes tables."""
 
     @abc.abstractmethod
@@ -73,7 +74,7 @@ class Policy(eqx.Module):
         write_json(path, "policy", {"policy": to_data(self)})
 
 
-def prepared(policy: Policy, problem: Bandit, horizon: int) -> Any:
+def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     """The policy made ready for a problem; here, before anything runs, both refuse what they can't do."""
     for side in (problem.truth, problem.model):
         side.prior(horizon)

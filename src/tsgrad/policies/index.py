@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.problems import Bandit, BernoulliBandit, GaussianBandit, Problem
+from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit, Problem
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import register
@@ -41,7 +42,7 @@ class IndexPolicy(Memoryless, Policy):
         self.table = _check_axes("table", table)
         self.spread = None if spread is None else _check_axes("spread", spread)
 
-    def prepare(self, problem: Bandit, horizon: int) -> "IndexPolicy":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "IndexPolicy":
         model = problem.model
         if not isinstance(model, GaussianBandit | BernoulliBandit):
             raise BadInput(

@@ -8,10 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array, check_choice, check_count
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.laws import Law
 from tsgrad.policies.base import Clock, SamplingPolicy
 from tsgrad.policies.shifted import shift_width, shifted
-from tsgrad.problems import Bandit, FiniteArms, Law, Problem
+from tsgrad.problems import AnyProblem, FiniteArms, Problem
 from tsgrad.registry import register
 from tsgrad.streams import Address, Purpose, Stream
 
@@ -74,7 +76,7 @@ class RecurrentPolicy(SamplingPolicy):
             if getattr(self, name).shape != shape:
                 raise BadInput(f"{name} must have shape {shape}, got {getattr(self, name).shape}")
 
-    def prepare(self, problem: Bandit, horizon: int) -> "RecurrentPolicy":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "RecurrentPolicy":
         model = problem.model
         inputs, outputs = 2 * _code_width(model), shift_width(model.posterior(model.prior(horizon)))
         if (inputs, outputs) != (self.weight_input.shape[1], self.head_bias.shape[0]):
@@ -119,7 +121,7 @@ class RecurrentPolicy(SamplingPolicy):
 
 
 def RecurrentThompson(  # noqa: N802
-    problem: Bandit, *, form: str = "residual", hidden: int = 32, seed: int = 0
+    problem: AnyProblem, *, form: str = "residual", hidden: int = 32, seed: int = 0
 ) -> RecurrentPolicy:
     """A recurrent sampling policy for a problem: `form` "residual" (on the posterior) or "free" (history only).
 

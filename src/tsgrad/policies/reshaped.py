@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import SamplingPolicy
 
 

@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray, Leaf
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput
+from tsgrad.laws import BetaLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
@@ -15,7 +17,7 @@ from tsgrad.policies.reshaped import (
     check_meta_parameters,
     start_values,
 )
-from tsgrad.problems import Bandit, BernoulliBandit, BetaLaw
+from tsgrad.problems import AnyProblem, BernoulliBandit
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.registry import register
 
@@ -45,7 +47,7 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
         self.log_evidence_weight = checked["log_evidence_weight"]
         self.decay = checked["decay"]
 
-    def prepare(self, problem: Bandit, horizon: int) -> "ReshapedBernoulli":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedBernoulli":
         if not isinstance(problem.model, BernoulliBandit):
             raise BadInput(f"problem must be a BernoulliBandit for this policy, got {type(problem.model).__name__}")
         check_fits(self.log_alpha, problem.model.arms)

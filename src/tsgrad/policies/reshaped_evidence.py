@@ -6,10 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray, Leaf
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput
+from tsgrad.laws import ProductLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.policies.reshaped import ReshapedThompson, bounded_exp, check_fits, check_meta_parameters, start_values
-from tsgrad.problems import Bandit, IndependentArms, ProductLaw
+from tsgrad.problems import AnyProblem, IndependentArms
 from tsgrad.registry import register
 
 BOUND = 8.0  # of logarithms: evidence counted up to 3,000 times
@@ -31,7 +33,7 @@ class ReshapedEvidence(Memoryless, SamplingPolicy):
         checked = check_meta_parameters(log_evidence_weight=log_evidence_weight, decay=decay)
         self.log_evidence_weight, self.decay = checked["log_evidence_weight"], checked["decay"]
 
-    def prepare(self, problem: Bandit, horizon: int) -> "ReshapedEvidence":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedEvidence":
         if not isinstance(problem.model, IndependentArms):
             raise BadInput(f"problem must have independent arms for this policy, got {type(problem.model).__name__}")
         check_fits(self.decay, problem.model.arms)

@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray, Leaf
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput
+from tsgrad.laws import NormalLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
@@ -15,7 +17,7 @@ from tsgrad.policies.reshaped import (
     check_meta_parameters,
     start_values,
 )
-from tsgrad.problems import Bandit, GaussianBandit, NormalLaw
+from tsgrad.problems import AnyProblem, GaussianBandit
 from tsgrad.problems.gaussian import GaussianBelief, normal_posterior
 from tsgrad.registry import register
 
@@ -48,7 +50,7 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
         self.log_precision_ratio = checked["log_precision_ratio"]
         self.decay = checked["decay"]
 
-    def prepare(self, problem: Bandit, horizon: int) -> "ReshapedGaussian":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedGaussian":
         if not isinstance(problem.model, GaussianBandit):
             raise BadInput(f"problem must be a GaussianBandit for this policy, got {type(problem.model).__name__}")
         check_fits(self.prior_mean, problem.model.arms)

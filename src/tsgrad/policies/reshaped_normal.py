@@ -7,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import cho_solve, solve_triangular
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array
+from tsgrad.laws import FramedNormalLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
 from tsgrad.policies.reshaped import ReshapedThompson, bounded_exp
-from tsgrad.problems import Bandit, FramedNormalLaw, NormalPrior
+from tsgrad.problems import AnyProblem, NormalPrior
 from tsgrad.registry import register
 
 VARIANCE_BOUND = 20.0  # of logarithms: standard deviations of exp(-10) of the posterior's
@@ -43,7 +45,7 @@ class ReshapedNormal(Memoryless, SamplingPolicy):
                 f" shapes {', '.join(map(str, [self.prior_mean.shape, *shapes]))}"
             )
 
-    def prepare(self, problem: Bandit, horizon: int) -> "ReshapedNormal":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedNormal":
         model = problem.model
         if not isinstance(model, NormalPrior):
             raise BadInput(f"problem must be one with a normal prior for this policy, got {type(model).__name__}")

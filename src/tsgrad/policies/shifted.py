@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tsgrad.checks import BadInput
-from tsgrad.problems import BetaLaw, FramedNormalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw
+from tsgrad.laws import BetaLaw, FramedNormalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw
 
 BOUND = 8.0  # of logarithms: factors of 3,000, which float32 can bear
 

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
+from tsgrad.laws import Law
 from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
-from tsgrad.problems import Bandit, Law, Problem
+from tsgrad.problems import AnyProblem, Problem
 from tsgrad.registry import register
 
 
@@ -16,7 +17,7 @@ class Thompson(Memoryless, SamplingPolicy):
     {}
     """
 
-    def prepare(self, problem: Bandit, horizon: int) -> "Thompson":
+    def prepare(self, problem: AnyProblem, horizon: int) -> "Thompson":
         return self
 
     def law(self, model: Problem, belief: Any, memory: None, context: Any, clock: Clock) -> Law:

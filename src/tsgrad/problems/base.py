@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.problems.laws import Law, ProductLaw
+from tsgrad.laws import Law, ProductLaw
 from tsgrad.streams import Noise
 
 

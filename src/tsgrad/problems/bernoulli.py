@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import Leaf, check_arms, check_array
+from tsgrad.arrays import Leaf
+from tsgrad.checks import check_arms, check_array
+from tsgrad.laws import BetaDraw, BetaLaw
 from tsgrad.problems.base import IndependentArms
-from tsgrad.problems.laws import BetaDraw, BetaLaw
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import BadInput, Leaf, check_array, check_count
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_array, check_count
 from tsgrad.registry import register
 from tsgrad.streams import Address, Noise, Purpose, Stream
 

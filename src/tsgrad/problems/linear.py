@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array
+from tsgrad.laws import FramedDraw
 from tsgrad.problems.contexts import as_features
 from tsgrad.problems.featured import FeaturedArms
-from tsgrad.problems.multivariate import FramedDraw
 from tsgrad.problems.normal_prior import NormalPrior, Whitened, check_normal_prior
 from tsgrad.registry import register
 from tsgrad.streams import Noise

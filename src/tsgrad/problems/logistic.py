@@ -8,9 +8,9 @@ import numpy as np
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Float, Integer
 
+from tsgrad.laws import FramedDraw
 from tsgrad.problems.contexts import as_features
 from tsgrad.problems.featured import FeaturedArms
-from tsgrad.problems.multivariate import FramedDraw
 from tsgrad.problems.normal_prior import Whitened, check_normal_prior
 from tsgrad.registry import register
 from tsgrad.streams import Noise

@@ -35,4 +35,4 @@ class Misspecified(eqx.Module):
         self.truth, self.model = truth, model
 
 
-Bandit: TypeAlias = Problem | Misspecified
+AnyProblem: TypeAlias = Problem | Misspecified

@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array, check_count
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array, check_count
+from tsgrad.laws import FramedDraw, FramedNormalLaw
 from tsgrad.problems.base import Problem
-from tsgrad.problems.multivariate import FramedDraw, FramedNormalLaw
 from tsgrad.streams import Noise
 
 

@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import Leaf, check_arms, check_array
+from tsgrad.arrays import Leaf
+from tsgrad.checks import check_arms, check_array
+from tsgrad.laws import GammaDraw, GammaLaw
 from tsgrad.problems.base import IndependentArms
-from tsgrad.problems.gamma_law import GammaDraw, GammaLaw
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 

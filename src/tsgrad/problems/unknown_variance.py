@@ -3,14 +3,12 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import jax.scipy.special as special
-import jax.scipy.stats as stats
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import Leaf, check_arms, check_array
+from tsgrad.arrays import Leaf
+from tsgrad.checks import check_arms, check_array
+from tsgrad.laws import NormalGammaDraw, NormalGammaLaw
 from tsgrad.problems.base import IndependentArms
-from tsgrad.problems.gamma_law import GammaDraw, GammaLaw
-from tsgrad.problems.laws import NormalDraw, NormalLaw, ProductLaw
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -21,58 +19,6 @@ class UnknownVarianceBelief(NamedTuple):
     pulls: Float[Array, "K"]
     total: Float[Array, "K"]
     squares: Float[Array, "K"]
-
-
-class NormalGammaDraw(NamedTuple):
-    """Each arm's mean and the precision (one over the variance) of its noise. Axes: [K] each."""
-
-    mean: NormalDraw
-    precision: GammaDraw
-
-    @property
-    def coordinates(self) -> Float[Array, "C"]:
-        """What the density is with respect to: means, then precisions."""
-        return jnp.concatenate([self.mean.value, self.precision.value])
-
-
-class NormalGammaLaw(ProductLaw):
-    """Precision ~ Gamma(shape, rate), mean | precision ~ N(location, 1 / (weight precision)), for each arm.
-
-    `cdf` and `pdf` are those of the mean, a Student law with 2 shape degrees of freedom. Axes: [K] each.
-
-        >>> law = NormalGammaLaw(jnp.zeros(1), jnp.ones(1), jnp.full(1, 1.5), jnp.full(1, 1.5))
-        >>> print(f"{law.cdf(jnp.array([2.353]))[0]:.3f}")  # Student with three degrees of freedom
-        0.950
-    """
-
-    location: Float[Array, "K"]
-    weight: Float[Array, "K"]
-    shape: Float[Array, "K"]
-    rate: Float[Array, "K"]
-
-    def sample(self, noise: Noise) -> NormalGammaDraw:
-        precision = GammaLaw(self.shape, self.rate).sample(noise.at(0))
-        return NormalGammaDraw(self._mean_given(precision).sample(noise.at(1)), precision)
-
-    def arm_log_prob(self, pseudo_action: NormalGammaDraw) -> Float[Array, "K"]:
-        of_precision = GammaLaw(self.shape, self.rate).arm_log_prob(pseudo_action.precision)
-        return of_precision + self._mean_given(pseudo_action.precision).arm_log_prob(pseudo_action.mean)
-
-    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        standardised = (value - self.location) / self._student_scale
-        freedom = 2 * self.shape
-        tail = 0.5 * special.betainc(self.shape, 0.5, freedom / (freedom + standardised**2))
-        return jnp.where(standardised > 0, 1 - tail, tail)
-
-    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        return stats.t.pdf(value, 2 * self.shape, self.location, self._student_scale)
-
-    @property
-    def _student_scale(self) -> Float[Array, "K"]:
-        return jnp.sqrt(self.rate / (self.shape * self.weight))
-
-    def _mean_given(self, precision: GammaDraw) -> NormalLaw:
-        return NormalLaw(self.location, jnp.exp(-0.5 * precision.log_value) / jnp.sqrt(self.weight))
 
 
 @register("unknown-variance")

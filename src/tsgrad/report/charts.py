@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report.line_labels import LineLabel, label_lines
 from tsgrad.report.style import ACCENT, DASHES, INK, MUTED, PAPER, Width, panels, styled
 from tsgrad.report.words import INTERVAL_Z

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report.contents import Concern
 from tsgrad.report.words import INTERVAL_Z, fixed, interval, measured
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.optimize import isotonic_regression
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report.style import MUTED
 
 LABEL_HEIGHT = 11.0  # points, of text in the size of figures

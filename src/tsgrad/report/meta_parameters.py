@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report import training_charts
 from tsgrad.report.contents import Definitions, Picture, Section, Table, TableRow
 from tsgrad.report.meaning import ArmLabels, meaning, spoken

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report.contents import KeyFigure
 from tsgrad.report.words import INTERVAL_Z, decimals, fixed, interval, measured, percentage
 

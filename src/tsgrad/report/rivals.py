@@ -3,7 +3,7 @@
 from tsgrad.checks import BadInput
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.policies import Policy
-from tsgrad.problems import Bandit
+from tsgrad.problems import AnyProblem
 
 SPOKEN = {PLAIN: "Thompson sampling", "Gittins": "finite-horizon Gittins", "KG": "knowledge gradient"}
 
@@ -17,7 +17,7 @@ def spoken_rival(name: str) -> str:
     return SPOKEN.get(name, name)
 
 
-def applicable_rivals(problem: Bandit, horizon: int) -> dict[str, Policy]:
+def applicable_rivals(problem: AnyProblem, horizon: int) -> dict[str, Policy]:
     """The rivals that are defined for a problem and this horizon, prepared for it, by their spoken names.
 
     >>> from tsgrad.problems import BernoulliBandit

@@ -13,7 +13,7 @@ from tsgrad.estimate import gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.experiments import read_seconds
 from tsgrad.policies import SamplingPolicy, Thompson, load
-from tsgrad.problems import Bandit, FiniteArms
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
@@ -26,7 +26,7 @@ from tsgrad.report.rivals import applicable_rivals
 from tsgrad.report.sections import comparison_section, gain_section, limit_section
 from tsgrad.report.words import INTERVAL_Z, decimals, duration, fixed, interval
 from tsgrad.streams import Purpose
-from tsgrad.train import Configuration, HistoryRow, read_configuration
+from tsgrad.training import Configuration, HistoryRow, read_configuration
 
 EPISODES = 10_000
 PLAIN, START, TRAINED, LAST = "Thompson sampling", "start of training", "trained policy", "end of training"
@@ -98,7 +98,7 @@ def _remark(comparison: Comparison) -> str:
 
 
 def _evaluate(
-    problem: Bandit, policies: dict[str, Any], configuration: Configuration, *, episodes: int, seed: int
+    problem: AnyProblem, policies: dict[str, Any], configuration: Configuration, *, episodes: int, seed: int
 ) -> Comparison:
     """All policies on the same episodes; without the start where that is plain Thompson sampling."""
     settings = configuration.training
@@ -176,7 +176,7 @@ def _training(history: list[HistoryRow], outcomes: Outcomes) -> Section:
 
 
 def _concerns(
-    problem: Bandit,
+    problem: AnyProblem,
     start: SamplingPolicy,
     last: SamplingPolicy,
     configuration: Configuration,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report import charts
 from tsgrad.report.contents import Picture, Section, Table, TableRow
 from tsgrad.report.meaning import ArmLabels

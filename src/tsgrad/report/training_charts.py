@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from scipy.ndimage import uniform_filter1d
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.report.line_labels import LineLabel, label_lines
 from tsgrad.report.style import ACCENT, DASHES, INK, MARKERS, MUTED, PAPER, SERIES_COLOURS, Width, panels, styled
 

@@ -10,11 +10,11 @@ from scipy import integrate, special, stats
 
 import tsgrad as tg
 from false_alarms import z_bound
+from tsgrad.laws import NormalLaw
 from tsgrad.policies.rivals.best_arm_bernoulli import bernoulli_best_arm, bernoulli_information, beta_row
 from tsgrad.policies.rivals.best_arm_gaussian import gaussian_best_arm, gaussian_information
 from tsgrad.policies.rivals.best_arm_sampled import sampled_best_arm
 from tsgrad.policies.rivals.information_directed import best_mixture
-from tsgrad.problems import NormalLaw
 from tsgrad.streams import Address, Purpose, Stream
 
 GAUSSIAN = {  # means, standard deviations, noise

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from jaxtyping import Array, Integer
 
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.index import IndexPolicy, cell_count, check_size
-from tsgrad.problems import Bandit, GaussianBandit, Problem
+from tsgrad.problems import AnyProblem, GaussianBandit, Problem
 from tsgrad.streams import Noise
 
 
@@ -20,7 +21,7 @@ class Rival(Policy):
     problems: ClassVar[tuple[type, ...]]  # what it is defined for
 
 
-def check_applies(rival: Rival, problem: Bandit) -> Any:
+def check_applies(rival: Rival, problem: AnyProblem) -> Any:
     """The model that a rival will act on; an error names the rivals that are defined for it, where this one is not."""
     model = problem.model
     if not isinstance(model, rival.problems):
@@ -63,7 +64,7 @@ class TableRival(PreparedRival):
     def bernoulli_row(self, alpha: float, beta: float, horizon: int) -> FloatArray:
         """The row of a Bernoulli arm."""
 
-    def prepare(self, problem: Bandit, horizon: int) -> IndexPolicy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> IndexPolicy:
         model = check_applies(self, problem)
         row = self.gaussian_row if isinstance(model, GaussianBandit) else self.bernoulli_row
         return IndexPolicy(table=stacked_rows(row, model, horizon, steps=horizon))

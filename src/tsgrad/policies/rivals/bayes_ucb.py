@@ -8,11 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Integer
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.index import IndexPolicy, bernoulli_cells, reached_cells
 from tsgrad.policies.rivals.base import PreparedRival, check_applies, posterior_std, stacked_rows
-from tsgrad.problems import Bandit, BernoulliBandit, GaussianBandit, LinearBandit
+from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit, LinearBandit
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -50,7 +51,7 @@ class BayesUCB(PreparedRival):
             raise BadInput(f"quantile must be one number, or {horizon} for this horizon, got {self.quantile.shape[0]}")
         return np.broadcast_to(self.quantile, (horizon,))
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
         levels = self.levels(horizon)
         if isinstance(model, LinearBandit):
@@ -72,7 +73,7 @@ class LinearQuantile(Memoryless, Policy):
     def __init__(self, *, levels: Any) -> None:
         self.levels = check_array("levels", levels)
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         if not isinstance(problem.model, LinearBandit):
             raise BadInput(f"problem must be a LinearBandit for this policy, got {type(problem.model).__name__}")
         if self.levels.shape != (horizon,):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.policies.index import bernoulli_cells
 from tsgrad.policies.rivals.best_arm import BestArm, information, moved_variance
 

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tsgrad.laws import NormalLaw
 from tsgrad.policies.rivals.best_arm import BestArm, information, moved_variance
-from tsgrad.problems import NormalLaw
 
 _REACH = 6.0  # standard deviations, beyond which no arm is looked for
 _BREAKS = np.array([-3.5, -1.0, 0.7, 2.2, 4.2])  # standard deviations; between two of them integrands are smooth

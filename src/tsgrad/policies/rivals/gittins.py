@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 from tsgrad.policies.index import bernoulli_cells, reached_cells
 from tsgrad.policies.rivals.base import TableRival
 from tsgrad.policies.rivals.gittins_bernoulli import bernoulli_indices

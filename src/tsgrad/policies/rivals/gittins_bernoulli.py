@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 
 _PRICES = 1024
 _ENTRIES = 200_000  # valued at a time, so that they stay in cache

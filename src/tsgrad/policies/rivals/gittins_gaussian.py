@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tsgrad.checks import FloatArray
+from tsgrad.arrays import FloatArray
 
 _REACH = 8.0  # standard deviations of all that is still to be learnt; so far above the root, stopping is worth nothing
 _TERMS = 24  # of the series

@@ -9,7 +9,7 @@ from jaxtyping import Array, Integer
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.index import IndexPolicy, cell_count
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import Bandit, BernoulliBandit, FiniteArms, GaussianBandit
+from tsgrad.problems import AnyProblem, BernoulliBandit, FiniteArms, GaussianBandit
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -28,7 +28,7 @@ class Greedy(Memoryless, Rival):
 
     problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
         if isinstance(model, GaussianBandit | BernoulliBandit):
             return IndexPolicy(table=np.zeros((1, 1, cell_count(model, horizon))))

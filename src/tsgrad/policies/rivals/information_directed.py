@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import BadInput, Leaf, check_choice
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_choice
 from tsgrad.policies.base import Clock, Memoryless, Policy, computed_once
 from tsgrad.policies.index import belief_cells, check_size
 from tsgrad.policies.rivals.base import PreparedRival, check_applies, stacked_rows
@@ -20,7 +21,7 @@ from tsgrad.policies.rivals.best_arm_bernoulli import (
 )
 from tsgrad.policies.rivals.best_arm_gaussian import gaussian_best_arm, gaussian_information
 from tsgrad.policies.rivals.best_arm_sampled import sampled_best_arm
-from tsgrad.problems import Bandit, BernoulliBandit, FiniteArms, GaussianBandit
+from tsgrad.problems import AnyProblem, BernoulliBandit, FiniteArms, GaussianBandit
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -50,7 +51,7 @@ class InformationDirected(PreparedRival):
     def __init__(self, gain: str = "variance") -> None:
         self.gain = check_choice("gain", gain, ("variance", "mutual"))  # type: ignore[assignment]
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
         if isinstance(model, GaussianBandit):
             return _Gaussian(self.gain)
@@ -67,7 +68,7 @@ class InformationDirected(PreparedRival):
 class _Gaussian(Memoryless, Policy):
     gain: Gain = eqx.field(static=True)
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         return self
 
     def act(
@@ -84,7 +85,7 @@ class _Bernoulli(Memoryless, Policy):
     gain: Gain = eqx.field(static=True)
     below: Leaf  # distribution functions, [arm or 1, cell, grid]
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         return self
 
     def act(
@@ -100,7 +101,7 @@ class _Bernoulli(Memoryless, Policy):
 
 
 class _Sampled(Memoryless, Policy):
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         return self
 
     def act(

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import platformdirs
 
+from tsgrad.arrays import FloatArray
 from tsgrad.artefact import write_whole
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.checks import BadInput
 
 
 def kept_table(name: str, horizon: int, compute: Callable[[int], FloatArray]) -> FloatArray:

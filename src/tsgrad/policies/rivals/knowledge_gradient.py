@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import Bandit, GaussianBandit
+from tsgrad.problems import AnyProblem, GaussianBandit
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -32,7 +32,7 @@ class KnowledgeGradient(Memoryless, Rival):
 
     problems: ClassVar[tuple[type, ...]] = (GaussianBandit,)
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 

@@ -5,7 +5,8 @@ from typing import ClassVar, Literal
 import equinox as eqx
 import numpy as np
 
-from tsgrad.checks import FloatArray, check_choice
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import check_choice
 from tsgrad.policies.index import bernoulli_cells, reached_cells
 from tsgrad.policies.rivals.base import TableRival, normal_pdf, posterior_std
 from tsgrad.problems import BernoulliBandit, GaussianBandit

@@ -7,13 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Integer
 
-from tsgrad.checks import FloatArray, check_choice
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import check_choice
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.rivals.base import Rival, check_applies, posterior_std, stacked_rows
 from tsgrad.policies.rivals.relaxation_index import trying_price
 from tsgrad.policies.rivals.sampled_future import best_counts, sampled_means
-from tsgrad.problems import Bandit, GaussianBandit
+from tsgrad.problems import AnyProblem, GaussianBandit
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -46,7 +47,7 @@ class RelaxationSampling(Memoryless, Rival):
     def __init__(self, penalty: str = "FH") -> None:
         self.penalty = check_choice("penalty", penalty, ("FH", "V-Zero", "INDEX"))  # type: ignore[assignment]
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
         if self.penalty != "FH":
             return self

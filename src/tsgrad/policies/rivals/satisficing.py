@@ -5,10 +5,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.checks import BadInput, Leaf, check_array
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import Bandit, FiniteArms
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -48,7 +49,7 @@ class SatisficingThompson(Rival):
         if self.tolerance.ndim or self.tolerance < 0:
             raise BadInput(f"tolerance must be one number >= 0, got {tolerance!r:.80}")
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 

@@ -4,10 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsgrad.checks import BadInput, FloatArray, Leaf, check_array
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.rivals.base import PreparedRival, check_applies, posterior_std, stacked_rows
-from tsgrad.problems import Bandit, GaussianBandit
+from tsgrad.problems import AnyProblem, GaussianBandit
 from tsgrad.registry import register
 
 
@@ -33,7 +34,7 @@ class ScaledThompson(PreparedRival):
         if self.factor.ndim:
             raise BadInput(f"factor must be one number, got shape {self.factor.shape}")
 
-    def prepare(self, problem: Bandit, horizon: int) -> IndexPolicy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> IndexPolicy:
         def row(prior_std: float, noise_std: float, horizon: int) -> FloatArray:
             return np.asarray(self.factor * posterior_std(prior_std, noise_std, np.arange(horizon, dtype=np.float64)))[
                 None

@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Integer
 
-from tsgrad.checks import BadInput, Leaf, check_array
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import Bandit, FiniteArms
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -40,7 +41,7 @@ class TopTwoThompson(Memoryless, Rival):
         if self.beta.ndim or not 0 <= self.beta <= 1:
             raise BadInput(f"beta must be one number from 0 to 1, got {beta!r:.80}")
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 

@@ -7,7 +7,7 @@ from jaxtyping import Array, Integer
 
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import Bandit, FiniteArms
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -26,7 +26,7 @@ class Uniform(Memoryless, Rival):
 
     problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
 
-    def prepare(self, problem: Bandit, horizon: int) -> Policy:
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 

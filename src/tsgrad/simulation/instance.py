@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.problems import Bandit, Problem
+from tsgrad.problems import AnyProblem, Problem
 from tsgrad.streams import Address, Noise, Stream
 
 
@@ -61,7 +61,7 @@ def _same(arm: Any, other: Any) -> Bool[Array, ""]:
     return jnp.all(jnp.asarray(arm) == jnp.asarray(other))
 
 
-def draw_instance(problem: Bandit, address: Address, horizon: int) -> Instance:
+def draw_instance(problem: AnyProblem, address: Address, horizon: int) -> Instance:
     """The instance at an address: the same for every policy and every estimator."""
     truth = problem.truth
     context_noise = address.noise(Stream.CONTEXT)

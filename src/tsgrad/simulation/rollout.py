@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies import Clock, Policy, SamplingPolicy, computed_once
 from tsgrad.problems import Problem
-from tsgrad.simulate.instance import Instance
+from tsgrad.simulation.instance import Instance
 from tsgrad.streams import Address, Noise, Stream
 
 

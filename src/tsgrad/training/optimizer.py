@@ -1,4 +1,4 @@
-"""Optimisers and schedules by name: whatever optax has."""
+"""Optimizers and schedules by name: whatever optax has."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -15,12 +15,12 @@ def schedules() -> dict[str, Callable[..., Any]]:
     return {name: getattr(optax.schedules, name) for name in names}
 
 
-def optimisers() -> dict[str, Callable[..., Any]]:
-    """Every optimiser of optax that a learning rate is enough for, by its name there."""
+def optimizers() -> dict[str, Callable[..., Any]]:
+    """Every optimizer of optax that a learning rate is enough for, by its name there."""
     found: dict[str, Callable[..., Any]] = {}
     for name in dir(optax):
         function = getattr(optax, name)
-        # L-BFGS needs the objective itself, which no simulator gives; scale_by_* are parts of optimisers.
+        # L-BFGS needs the objective itself, which no simulator gives; scale_by_* are parts of optimizers.
         if inspect.isfunction(function) and not name.startswith(("_", "scale_by_", "lbfgs")):
             parameters = list(inspect.signature(function).parameters.values())
             required = [one.name for one in parameters if one.default is inspect.Parameter.empty]
@@ -39,7 +39,7 @@ def check_named_call(argument: str, call: Mapping[str, Any], key: str, known: Ma
         check_choice(f"an argument of {call[key]}", name, [other for other in accepted if other != "learning_rate"])
 
 
-def build_optimiser(
+def build_optimizer(
     learning_rate: float | Mapping[str, Any],
     schedule: str | None,
     optimizer: str | Mapping[str, Any],
@@ -47,14 +47,14 @@ def build_optimiser(
     *,
     iterations: int,
 ) -> optax.GradientTransformation:
-    """The optax chain: clipping of the gradient's norm where asked for, then the optimiser."""
+    """The optax chain: clipping of the gradient's norm where asked for, then the optimizer."""
     rate: Any = learning_rate
     if isinstance(learning_rate, Mapping):
         rate = _called(learning_rate, "schedule", schedules())
     elif schedule == "cosine":
         rate = optax.schedules.cosine_decay_schedule(learning_rate, iterations)
     call = {"name": optimizer} if isinstance(optimizer, str) else optimizer
-    step = _called({"learning_rate": rate, **call}, "name", optimisers())
+    step = _called({"learning_rate": rate, **call}, "name", optimizers())
     return step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)
 
 

@@ -15,7 +15,7 @@ import tsgrad as tg
 from tsgrad.experiments import SETTINGS
 from tsgrad.policies import parameter_vector
 from tsgrad.report import without_clock
-from tsgrad.train import trainer
+from tsgrad.training import trainer
 
 HETERO = tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0])
 QUICK = {"horizon": 10, "episodes": 512, "iterations": 12, "check_every": 5, "validation_episodes": 512, "seed": 1}
@@ -57,7 +57,7 @@ def test_the_default_recipe_beats_the_papers_best(name):
 
 
 def test_the_default_recipe_needs_at_most_ten_times_the_papers_episodes():
-    from tsgrad.train.settings import DEFAULT_ESTIMATOR, TrainingSettings
+    from tsgrad.training.settings import DEFAULT_ESTIMATOR, TrainingSettings
 
     used = TrainingSettings(horizon=50)
     checks = used.iterations // used.check_every + 1
@@ -257,13 +257,13 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
         {"schedule": "constant"},
     ],
 )
-def test_optimisers_and_schedules(options):
+def test_optimizers_and_schedules(options):
     moved = parameter_vector(train_hetero(**options).last) - parameter_vector(tg.ReshapedThompson(HETERO))
     assert 0 < np.linalg.norm(moved) < 10
 
 
 def test_keywords_are_the_settings():
-    from tsgrad.train.settings import TrainingOptions, TrainingSettings
+    from tsgrad.training.settings import TrainingOptions, TrainingSettings
 
     assert list(TrainingOptions.__annotations__) == list(TrainingSettings.model_fields)
 
@@ -449,7 +449,7 @@ def test_users_problems_and_policies_train_without_a_word_to_us():
             return None
 
         def law(self, model, belief, memory, context, clock):
-            from tsgrad.problems import NormalLaw
+            from tsgrad.laws import NormalLaw
 
             law = Thompson().law(model, belief, memory, context, clock)
             return NormalLaw(law.location, law.scale * jnp.exp(self.log_scale))

@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
+from tsgrad.laws import Law
 from tsgrad.policies import Clock, SamplingPolicy
-from tsgrad.problems import Law, Problem
-from tsgrad.simulate.rollout import Trajectory
+from tsgrad.problems import Problem
+from tsgrad.simulation.rollout import Trajectory
 from tsgrad.streams import Address, Purpose, Stream
 
 

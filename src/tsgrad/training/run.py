@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from tsgrad.artefact import write_json
 from tsgrad.policies import SamplingPolicy
-from tsgrad.problems import Bandit
+from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
 
 
@@ -37,7 +37,7 @@ class Run(NamedTuple):
     gain_standard_error: float
     start_regret: float
     provenance: dict[str, Any]
-    problem: Bandit
+    problem: AnyProblem
 
     def save(self, path: str | Path) -> None:
         """Writes the policy with all that deploying it needs; `tsgrad.load` reads the policy back."""

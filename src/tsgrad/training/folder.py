@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from tsgrad.arrays import FloatArray
 from tsgrad.artefact import TEMPORARY, read_json, write_json, write_whole
-from tsgrad.checks import BadInput, FloatArray
+from tsgrad.checks import BadInput
 from tsgrad.policies import load
-from tsgrad.train.run import HistoryRow, Run
-from tsgrad.train.settings import Configuration, configuration_toml, read_configuration
+from tsgrad.training.run import HistoryRow, Run
+from tsgrad.training.settings import Configuration, configuration_toml, read_configuration
 
 
 class State(NamedTuple):
@@ -23,7 +24,7 @@ class State(NamedTuple):
 
     iteration: int
     vector: FloatArray  # [P]
-    optimiser: Any  # optax's
+    optimizer: Any  # optax's
     best_vector: FloatArray  # [P], the best on validation episodes so far
     best_regret: float
 
@@ -72,26 +73,26 @@ class RunFolder:
     def save(self, state: State, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
         """Writes history and checkpoint; the checkpoint last, because it is what a resumed run starts from."""
         self._write_history(history[: state.iteration], provenance)
-        leaves = {f"optimiser_{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(state.optimiser))}
+        leaves = {f"optimizer_{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(state.optimizer))}
         arrays = {**state._asdict(), **leaves, "provenance": json.dumps(provenance), "run": self._fingerprint()}
-        del arrays["optimiser"]
+        del arrays["optimizer"]
         write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
-    def load(self, optimiser: Any) -> tuple[State, list[HistoryRow]]:
-        """Reads history and checkpoint; `optimiser` is a state of the same optimiser, for its structure."""
+    def load(self, optimizer: Any) -> tuple[State, list[HistoryRow]]:
+        """Reads history and checkpoint; `optimizer` is a state of the same optimizer, for its structure."""
         path = self.path / "checkpoint.npz"
         if not path.exists():
             raise BadInput(f"{path} is missing: delete {self.path} and train again")
-        leaves, structure = jax.tree.flatten(optimiser)
+        leaves, structure = jax.tree.flatten(optimizer)
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
                 if str(arrays["run"]) != self._fingerprint():
                     raise BadInput(f"{path} is of a run with another config.toml: undo what was changed there")
-                restored = [arrays[f"optimiser_{i}"] for i in range(len(leaves))]
+                restored = [arrays[f"optimizer_{i}"] for i in range(len(leaves))]
                 state = State(
                     iteration=int(arrays["iteration"]),
                     vector=arrays["vector"],
-                    optimiser=jax.tree.unflatten(structure, restored),
+                    optimizer=jax.tree.unflatten(structure, restored),
                     best_vector=arrays["best_vector"],
                     best_regret=float(arrays["best_regret"]),
                 )

@@ -11,20 +11,21 @@ import jax
 import numpy as np
 import optax
 
-from tsgrad.checks import BadInput, FloatArray, TrainingStopped
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.estimate import BASELINES, METRICS, Estimator, gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import Bandit
+from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
-from tsgrad.simulate import simulate
+from tsgrad.simulation import simulate
 from tsgrad.streams import Purpose
-from tsgrad.train.folder import RunFolder, State
-from tsgrad.train.interruption import interruption
-from tsgrad.train.optimiser import build_optimiser
-from tsgrad.train.progress import TrainingProgress
-from tsgrad.train.run import HistoryRow, Run
-from tsgrad.train.settings import (
+from tsgrad.training.folder import RunFolder, State
+from tsgrad.training.interruption import interruption
+from tsgrad.training.optimizer import build_optimizer
+from tsgrad.training.progress import TrainingProgress
+from tsgrad.training.run import HistoryRow, Run
+from tsgrad.training.settings import (
     DEFAULT_ESTIMATOR,
     Configuration,
     EstimatorSettings,
@@ -43,7 +44,7 @@ SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and th
 
 
 def train(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: SamplingPolicy,
     estimator: Estimator | None = None,
     *,
@@ -60,7 +61,7 @@ def train(
     function: how many iterations are done.
 
         >>> from tsgrad.policies import ReshapedThompson
-        >>> from tsgrad.problems import Bandit, BernoulliBandit
+        >>> from tsgrad.problems import AnyProblem, BernoulliBandit
         >>> problem = BernoulliBandit(arms=5)
         >>> run = train(problem, ReshapedThompson(problem), horizon=20, episodes=512, iterations=30, seed=1)
         >>> run.improved and run.gain > 0
@@ -84,7 +85,7 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
     training = _Training(problem, policy, configuration.estimator.build(), configuration.training)
-    state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimiser)
+    state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimizer)
     return training.run(state, history, folder, progress)
 
 
@@ -92,7 +93,7 @@ class _Training:
     """One training run: what stays the same from iteration to iteration."""
 
     def __init__(
-        self, problem: Bandit, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+        self, problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
     ) -> None:
         estimator.check(problem)
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
@@ -100,7 +101,7 @@ class _Training:
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         prepared(policy, problem, settings.horizon)
-        self.optimiser = build_optimiser(
+        self.optimizer = build_optimizer(
             settings.learning_rate,
             settings.schedule,
             settings.optimizer,
@@ -108,7 +109,7 @@ class _Training:
             iterations=settings.iterations,
         )
         self.step = jax.jit(self._step)
-        self._try_optimiser()
+        self._try_optimizer()
         # One engine for all of a run, and written down: a run that goes on elsewhere must go on with the same one.
         self.engine: Any = gradient_engine(problem, policy, estimator, settings.engine)
         self.provenance = {
@@ -123,7 +124,7 @@ class _Training:
         """Before the first iteration."""
         vector = parameter_vector(self.policy)
         with jax.enable_x64(True):
-            return State(0, vector, self.optimiser.init(vector), vector, np.inf)
+            return State(0, vector, self.optimizer.init(vector), vector, np.inf)
 
     def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: Progress) -> Run:
         """From a state to the end."""
@@ -177,7 +178,7 @@ class _Training:
         )
         self._check_finite("gradient", found.mean, state.iteration)
         with jax.enable_x64(True):
-            vector, optimiser = jax.device_get(self.step(state.vector, found.mean, state.optimiser))
+            vector, optimizer = jax.device_get(self.step(state.vector, found.mean, state.optimizer))
         self._check_finite("meta-parameter", vector, state.iteration)
         row = HistoryRow(
             iteration=state.iteration,
@@ -187,18 +188,18 @@ class _Training:
             validation_regret=measured,
             meta_parameters=_lists(policy),
         )
-        return row, state._replace(iteration=state.iteration + 1, vector=vector, optimiser=optimiser)
+        return row, state._replace(iteration=state.iteration + 1, vector=vector, optimizer=optimizer)
 
     def _step(self, vector: Any, ascent: Any, state: Any) -> tuple[Any, Any]:
-        updates, state = self.optimiser.update(-ascent, state, vector)
+        updates, state = self.optimizer.update(-ascent, state, vector)
         return optax.apply_updates(vector, updates), state
 
-    def _try_optimiser(self) -> None:
-        """One update on nothing: what is wrong with the optimiser's settings shows before anything is written."""
+    def _try_optimizer(self) -> None:
+        """One update on nothing: what is wrong with the optimizer's settings shows before anything is written."""
         try:
             with jax.enable_x64(True):
                 state = self.start()
-                moved, later = self.step(state.vector, np.ones_like(state.vector), state.optimiser)
+                moved, later = self.step(state.vector, np.ones_like(state.vector), state.optimizer)
                 finite = np.all(np.isfinite(moved)) and all(
                     np.asarray(leaf).dtype.kind in "biuf" for leaf in jax.tree.leaves(later)
                 )
@@ -281,7 +282,7 @@ def _lists(policy: SamplingPolicy) -> dict[str, Any]:
 
 
 def _describe(
-    problem: Bandit, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+    problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
 ) -> Configuration:
     """The run as a configuration from which it can be resumed."""
     metric, _, baseline = estimator.name.partition("/")

@@ -5,8 +5,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from tsgrad.train.folder import State
-from tsgrad.train.run import HistoryRow
+from tsgrad.training.folder import State
+from tsgrad.training.run import HistoryRow
 
 
 class TrainingProgress:

@@ -1,6 +1,6 @@
 """The JAX engine: instances, runs through them, and many of both."""
 
-from tsgrad.simulate.blocks import (
+from tsgrad.simulation.blocks import (
     BLOCK,
     Precision,
     block_episodes,
@@ -9,11 +9,11 @@ from tsgrad.simulate.blocks import (
     is_real,
     over_blocks,
 )
-from tsgrad.simulate.engines import Engine, EngineReport, choose_engine, engines
-from tsgrad.simulate.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulate.replay import Recorded, replay
-from tsgrad.simulate.rollout import Trajectory, decide, regret, rollout
-from tsgrad.simulate.simulation import CHUNK, Episodes, simulate
+from tsgrad.simulation.engines import Engine, EngineReport, choose_engine, engines
+from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
+from tsgrad.simulation.replay import Recorded, replay
+from tsgrad.simulation.rollout import Trajectory, decide, regret, rollout
+from tsgrad.simulation.simulation import CHUNK, Episodes, simulate
 
 __all__ = [
     "BLOCK",

@@ -1,9 +1,9 @@
 """Training: from a policy that starts as Thompson sampling to one that earns more."""
 
-from tsgrad.train.folder import RunFolder
-from tsgrad.train.run import HistoryRow, Run
-from tsgrad.train.settings import Configuration, TrainingSettings, read_configuration
-from tsgrad.train.trainer import resume, train
+from tsgrad.training.folder import RunFolder
+from tsgrad.training.run import HistoryRow, Run
+from tsgrad.training.settings import Configuration, TrainingSettings, read_configuration
+from tsgrad.training.trainer import resume, train
 
 __all__ = [
     "Configuration",

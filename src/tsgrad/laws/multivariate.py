@@ -7,7 +7,7 @@ import jax.scipy.stats as stats
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from tsgrad.problems.laws import Law
+from tsgrad.laws.base import Law
 from tsgrad.streams import Noise
 
 

@@ -10,13 +10,14 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from tsgrad import native
-from tsgrad.checks import BadInput, FloatArray, check_count
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, check_count
 from tsgrad.policies import Policy, prepared
-from tsgrad.problems import Bandit, FiniteArms
-from tsgrad.simulate.blocks import BLOCK, Precision, block_episodes, check_blocks, is_real, over_blocks
-from tsgrad.simulate.engines import Engine, choose_engine
-from tsgrad.simulate.instance import draw_instance
-from tsgrad.simulate.rollout import Trajectory, regret, rollout
+from tsgrad.problems import AnyProblem, FiniteArms
+from tsgrad.simulation.blocks import BLOCK, Precision, block_episodes, check_blocks, is_real, over_blocks
+from tsgrad.simulation.engines import Engine, choose_engine
+from tsgrad.simulation.instance import draw_instance
+from tsgrad.simulation.rollout import Trajectory, regret, rollout
 from tsgrad.streams import Address, Purpose
 
 CHUNK = 4
@@ -37,7 +38,7 @@ class Episodes(NamedTuple):
 
 @eqx.filter_jit
 def _simulate_block(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: Policy,
     address: Address,
     total: UInt32[Array, ""] | np.uint32,
@@ -68,7 +69,7 @@ def _simulate_block(
 
 
 def simulate(
-    problem: Bandit,
+    problem: AnyProblem,
     policy: Policy,
     *,
     horizon: int,

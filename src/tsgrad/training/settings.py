@@ -11,10 +11,10 @@ import tomli_w
 from tsgrad.checks import BadInput, check_choice
 from tsgrad.estimate import Estimator
 from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
-from tsgrad.problems import Bandit
+from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data
-from tsgrad.simulate import BLOCK, CHUNK
-from tsgrad.train.optimiser import check_named_call, optimisers, schedules
+from tsgrad.simulation import BLOCK, CHUNK
+from tsgrad.training.optimizer import check_named_call, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
 MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
@@ -44,7 +44,7 @@ class TrainingSettings(_Settings):
 
     `learning_rate` is a number, from which `schedule` lets it fall to zero over the iterations ("cosine") or which it
     leaves as it is ("constant"); or a table that names an optax schedule and its arguments. `optimizer` is the name of
-    an optax optimiser, or a table with its name and arguments.
+    an optax optimizer, or a table with its name and arguments.
 
     The defaults are one recipe, steady on problems from 20 to 500 steps: as a policy comes to explore less, its
     gradient gets noisier, by orders of magnitude. Adam must forget small gradients soon (b2 = 0.99), and steps must
@@ -100,7 +100,7 @@ class TrainingSettings(_Settings):
     @classmethod
     def _check_optimizer(cls, value: NamedCall) -> NamedCall:
         call = {"name": value} if isinstance(value, str) else value
-        check_named_call("optimizer.name", call, "name", optimisers())
+        check_named_call("optimizer.name", call, "name", optimizers())
         return value
 
 
@@ -133,12 +133,12 @@ class Configuration(_Settings):
     estimator: EstimatorSettings = DEFAULT_ESTIMATOR
     training: TrainingSettings
 
-    def build_problem(self) -> Bandit:
+    def build_problem(self) -> AnyProblem:
         """The problem that is described."""
-        problem: Bandit = from_data(self.problem, what="problem", base=Bandit)
+        problem: AnyProblem = from_data(self.problem, what="problem", base=AnyProblem)
         return problem
 
-    def build_policy(self, problem: Bandit) -> SamplingPolicy:
+    def build_policy(self, problem: AnyProblem) -> SamplingPolicy:
         """The policy to start from: "reshaped" and "recurrent" are made to fit the problem, others are spelled out."""
         described = {"kind": "reshaped", **self.policy}
         kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}

@@ -1,0 +1,46 @@
+"""What a law is: a distribution that worlds and pseudo-actions are drawn from.
+
+A draw carries more than its value where the value alone would lose what its density needs: a normal draw its
+standardised residual, a beta draw its logarithms. A density of a draw stays accurate in float32 however
+concentrated the law is.
+"""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from tsgrad.streams import Noise
+
+
+class Law(eqx.Module):
+    """A distribution over worlds."""
+
+    @abc.abstractmethod
+    def sample(self, noise: Noise) -> Any:
+        """A draw, a deterministic function of the address."""
+
+    @abc.abstractmethod
+    def log_prob(self, pseudo_action: Any) -> Float[Array, ""]:
+        """The log-density at a draw, differentiable in the parameters of the law with the draw held fixed."""
+
+
+class ProductLaw(Law):
+    """A law under which the arms are independent."""
+
+    @abc.abstractmethod
+    def arm_log_prob(self, pseudo_action: Any) -> Float[Array, "K"]:
+        """Each arm's log-density at its part of the draw."""
+
+    @abc.abstractmethod
+    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Each arm's distribution function at its own value."""
+
+    @abc.abstractmethod
+    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Each arm's density at its own value."""
+
+    def log_prob(self, pseudo_action: Any) -> Float[Array, ""]:
+        return jnp.sum(self.arm_log_prob(pseudo_action))
