@@ -114,18 +114,20 @@ class FiniteSampleMean(Metric):
         return jnp.sum(from_here_on(played.astype(estimates.dtype)) * estimates, axis=1)
 
     def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        instance = episode.instance
-        best = instance.nature.best_arm(instance.world, None)
-        return episode.left * self._estimates(episode, run)[:, best]
+        estimates = self._estimates(episode, run)
+        best = episode.instance.best_arms()[:, None] == jnp.arange(estimates.shape[1])
+        return jnp.sum(from_here_on(best.astype(estimates.dtype)) * estimates, axis=1)
 
     def _estimates(self, episode: Episode, run: Trajectory) -> Float[Array, "T K"]:
         model, instance = episode.model, episode.instance
         assert isinstance(model, IndependentArms)
         arms = jnp.arange(model.arms)
-        rewards = jax.vmap(lambda t: jax.vmap(lambda arm: instance.reward(t, None, arm))(arms))(instance.times)
+        rewards = jax.vmap(lambda t, context: jax.vmap(lambda arm: instance.reward(t, context, arm))(arms))(
+            instance.times, instance.contexts
+        )
         evidence = jax.vmap(model.evidence)(rewards)
         known = jax.tree.map(lambda belief, added: belief + from_here_on(added), run.belief, evidence)
-        return jax.vmap(lambda belief: model.posterior_means(belief, None))(known)
+        return jax.vmap(lambda belief, context: model.posterior_means(belief, context))(known, instance.contexts)
 
 
 class StateActionValue(Metric):

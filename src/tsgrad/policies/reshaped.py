@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import SamplingPolicy
+from tsgrad.problems import AnyProblem, Misspecified
 
 
 @functools.singledispatch
@@ -60,7 +61,22 @@ def check_meta_parameters(**values: Any) -> dict[str, FloatArray]:
     return arrays
 
 
+def check_reshapes(policy: SamplingPolicy, problem: AnyProblem) -> None:
+    """A policy must be of the kind that reshapes the problem's model."""
+    fitting = type(ReshapedThompson(problem.model))
+    if type(policy) is not fitting:
+        raise BadInput(
+            f"policy {type(policy).__name__} does not reshape a {type(problem.model).__name__}, {fitting.__name__} does:"
+            " make it with ReshapedThompson(problem)"
+        )
+
+
 def check_fits(meta_parameter: FloatArray, arms: int) -> None:
     """Per-arm meta-parameters must be as many as the problem has arms."""
     if meta_parameter.ndim and meta_parameter.shape[0] != arms:
         raise BadInput(f"policy has meta-parameters for {meta_parameter.shape[0]} arms, the problem has {arms}")
+
+
+@ReshapedThompson.register
+def _(problem: Misspecified, *, shared: bool = False) -> SamplingPolicy:
+    return ReshapedThompson(problem.model, shared=shared)

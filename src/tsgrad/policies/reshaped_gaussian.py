@@ -7,17 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from tsgrad.arrays import FloatArray, Leaf
-from tsgrad.checks import BadInput
 from tsgrad.laws import NormalLaw
-from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
     bounded_exp,
     check_fits,
     check_meta_parameters,
+    check_reshapes,
     start_values,
 )
-from tsgrad.problems import AnyProblem, GaussianBandit
+from tsgrad.problems import AnyProblem, Context, GaussianBandit
 from tsgrad.problems.gaussian import GaussianBelief, normal_posterior
 from tsgrad.registry import register
 
@@ -25,7 +25,7 @@ BOUND = 20.0  # of logarithms: standard deviations of exp(-10) of the prior's, 8
 
 
 @register("reshaped-gaussian")
-class ReshapedGaussian(Memoryless, SamplingPolicy):
+class ReshapedGaussian(Memoryless, SamplesWorlds):
     """Draws arm a from N((m + rho S) / (1 + rho N), v fraction_left^gamma / (1 + rho N)).
 
     N and S count and sum the arm's rewards. The four meta-parameters an arm are prior_mean m, prior_variance v,
@@ -51,12 +51,11 @@ class ReshapedGaussian(Memoryless, SamplingPolicy):
         self.decay = checked["decay"]
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedGaussian":
-        if not isinstance(problem.model, GaussianBandit):
-            raise BadInput(f"problem must be a GaussianBandit for this policy, got {type(problem.model).__name__}")
-        check_fits(self.prior_mean, problem.model.arms)
+        check_reshapes(self, problem)
+        check_fits(self.prior_mean, problem.model.arms)  # type: ignore[union-attr]  # it has arms
         return self
 
-    def law(self, model: Any, belief: GaussianBelief, memory: None, context: None, clock: Clock) -> NormalLaw:
+    def law(self, model: Any, belief: GaussianBelief, memory: None, context: Context, clock: Clock) -> NormalLaw:
         log_variance = self.log_prior_variance + self.decay * jnp.log(clock.fraction_left)
         return normal_posterior(
             belief,
