@@ -39,6 +39,7 @@ from .policies import Uniform as Uniform
 from .policies import load as load
 from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
+from .problems import Context as Context
 from .problems import Contexts as Contexts
 from .problems import FiniteArms as FiniteArms
 from .problems import GaussianBandit as GaussianBandit
@@ -52,6 +53,7 @@ from .problems import PoissonBandit as PoissonBandit
 from .problems import Problem as Problem
 from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .registry import register as register
+from .simulation import Conditions as Conditions
 from .simulation import Episodes as Episodes
 from .simulation import Recorded as Recorded
 from .simulation import Trajectory as Trajectory

@@ -17,7 +17,7 @@ from tsgrad.evaluate.bounds import BOUND_KINDS, BoundKind, RegretBound, cheap_bo
 from tsgrad.evaluate.statistics import QUANTILES, Gain, mean_and_error, paired_gains, worst_decile
 from tsgrad.policies import Policy, prepared
 from tsgrad.problems import AnyProblem
-from tsgrad.simulation import BLOCK, CHUNK, Engine, Episodes, Precision, simulate
+from tsgrad.simulation import BLOCK, CHUNK, EngineName, Episodes, Precision, simulate
 from tsgrad.streams import Purpose
 
 _TIMED_EPISODES = 4 * BLOCK
@@ -156,7 +156,7 @@ def compare(
     most_episodes: int = 1_000_000,
     purpose: Purpose = Purpose.EVALUATION,
     iteration: int = 0,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     precision: Precision = "float32",
     chunk: int = CHUNK,
 ) -> Comparison:

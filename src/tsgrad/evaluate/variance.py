@@ -1,5 +1,6 @@
 """Which estimator to train with: bias, variance and time of every pair of metric and baseline, on the same episodes."""
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
@@ -10,14 +11,13 @@ from rich.table import Table
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count
-from tsgrad.estimate import Estimator, episode_gradients
-from tsgrad.estimate.estimator import BASELINES, METRICS
-from tsgrad.estimate.gradient import gradient_engine
+from tsgrad.estimate import BASELINES, METRICS, Estimator, episode_gradients, gradient_engine
 from tsgrad.evaluate.comparison_formats import csv_text
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
-from tsgrad.simulation import BLOCK, Engine, Precision
+from tsgrad.registry import registered_class
+from tsgrad.simulation import BLOCK, EngineName, Precision
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
 _LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
@@ -124,19 +124,19 @@ def estimator_pairs(
     >>> len(estimator_pairs(GaussianBandit(arms=2)))
     20
     """
-    return {
-        f"{metric}/{baseline}": Estimator(
-            metric,
-            baseline,
-            rollouts=rollouts if baseline == "self" else None,
-            lookaheads=lookaheads if "q" in metric or baseline == "value" else None,
-            single_time=single_time,
-            world=world,
-        )
-        for metric, kind in METRICS.items()
-        if isinstance(problem.model, kind.requires)
-        for baseline in BASELINES
-    }
+    pairs = {}
+    for metric, baseline in itertools.product(METRICS, BASELINES):
+        kinds = registered_class(metric), registered_class(baseline)
+        if isinstance(problem.model, kinds[0].requires):
+            pairs[f"{metric}/{baseline}"] = Estimator(
+                metric,
+                baseline,
+                rollouts=rollouts if kinds[1].compares_rollouts else None,
+                lookaheads=lookaheads if any(kind.looks_ahead for kind in kinds) else None,
+                single_time=single_time,
+                world=world,
+            )
+    return pairs
 
 
 def variance_study(
@@ -147,7 +147,7 @@ def variance_study(
     horizon: int,
     episodes: int = 16_384,
     seed: int = 0,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     precision: Precision = "float32",
 ) -> VarianceStudy:
     """Bias, covariance trace, time and variance x time of estimators: unless told, of all pairs but those whose
@@ -173,7 +173,11 @@ def variance_study(
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
         estimators = affordable(estimator_pairs(problem), horizon)
-    trusted = [name for name, estimator in estimators.items() if _is_right_whatever_the_model(estimator)]
+    trusted = [
+        name
+        for name, estimator in estimators.items()
+        if estimator.right_whatever_the_model and not estimator.lookaheads
+    ]
     if not trusted:
         raise BadInput(
             "estimators must have one that is right whatever the model to compare with"
@@ -192,7 +196,7 @@ def variance_study(
     pairs = [
         _report(
             name,
-            gradient_engine(problem, policy, estimators[name], engine),
+            gradient_engine(problem, policy, (estimators[name],), engine=engine).name,
             samples[name],
             samples[reference],
             seconds[name],
@@ -208,13 +212,6 @@ def variance_study(
     )
 
 
-def _is_right_whatever_the_model(estimator: Estimator) -> bool:
-    metric, _, baseline = estimator.name.partition("/")
-    if estimator.world == "posterior":
-        return estimator.name == "obs/null"
-    return metric in {"obs", "mean"} and baseline in {"null", "oracle", "self"}
-
-
 def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, Estimator]:
     """Those whose look-aheads don't take minutes for a single block of episodes."""
     return {
@@ -226,8 +223,7 @@ def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, E
 
 def _look_ahead_steps(estimator: Estimator, horizon: int) -> float:
     """How many steps look-aheads play in an episode."""
-    lookaheads = max(getattr(part, "lookaheads", 0) for part in (estimator.metric, estimator.baseline))
-    return float(estimator.rollouts * lookaheads * horizon * (horizon + 1) / 2)
+    return float(estimator.rollouts * estimator.lookaheads * horizon * (horizon + 1) / 2)
 
 
 def _most_episodes(estimator: Estimator, horizon: int) -> int:

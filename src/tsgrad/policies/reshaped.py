@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import SamplingPolicy
-from tsgrad.problems import AnyProblem, Misspecified
+from tsgrad.problems import AnyProblem, FiniteArms, Misspecified
 
 
 @functools.singledispatch
@@ -61,14 +61,16 @@ def check_meta_parameters(**values: Any) -> dict[str, FloatArray]:
     return arrays
 
 
-def check_reshapes(policy: SamplingPolicy, problem: AnyProblem) -> None:
-    """A policy must be of the kind that reshapes the problem's model."""
+def check_reshapes(policy: SamplingPolicy, meta_parameter: FloatArray, problem: AnyProblem) -> None:
+    """A policy must be of the kind that reshapes the problem's model, with meta-parameters for as many arms."""
     fitting = type(ReshapedThompson(problem.model))
     if type(policy) is not fitting:
         raise BadInput(
             f"policy {type(policy).__name__} does not reshape a {type(problem.model).__name__}, {fitting.__name__} does:"
             " make it with ReshapedThompson(problem)"
         )
+    assert isinstance(problem.model, FiniteArms)
+    check_fits(meta_parameter, problem.model.arms)
 
 
 def check_fits(meta_parameter: FloatArray, arms: int) -> None:

@@ -12,7 +12,6 @@ from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
     bounded_exp,
-    check_fits,
     check_meta_parameters,
     check_reshapes,
     start_values,
@@ -48,8 +47,7 @@ class ReshapedBernoulli(Memoryless, SamplesWorlds):
         self.decay = checked["decay"]
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedBernoulli":
-        check_reshapes(self, problem)
-        check_fits(self.log_alpha, problem.model.arms)  # type: ignore[union-attr]  # it has arms
+        check_reshapes(self, self.log_alpha, problem)
         return self
 
     def law(self, model: Any, belief: BernoulliBelief, memory: None, context: Context, clock: Clock) -> BetaLaw:

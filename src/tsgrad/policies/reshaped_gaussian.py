@@ -12,7 +12,6 @@ from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
     bounded_exp,
-    check_fits,
     check_meta_parameters,
     check_reshapes,
     start_values,
@@ -51,8 +50,7 @@ class ReshapedGaussian(Memoryless, SamplesWorlds):
         self.decay = checked["decay"]
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedGaussian":
-        check_reshapes(self, problem)
-        check_fits(self.prior_mean, problem.model.arms)  # type: ignore[union-attr]  # it has arms
+        check_reshapes(self, self.prior_mean, problem)
         return self
 
     def law(self, model: Any, belief: GaussianBelief, memory: None, context: Context, clock: Clock) -> NormalLaw:

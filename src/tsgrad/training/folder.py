@@ -133,8 +133,8 @@ class RunFolder:
         problem = configuration.build_problem()
         found = {name: result.pop(name) for name in ("improved", "gain", "gain_standard_error", "start_regret")}
         return Run(
-            policy=load(self.path / "policy.json"),  # type: ignore[arg-type]  # it was trained
-            last=load(self.path / "last.json"),  # type: ignore[arg-type]
+            policy=load(self.path / "policy.json").policy,
+            last=load(self.path / "last.json").policy,
             start=configuration.build_policy(problem),
             history=self._history(configuration.training.iterations + 1),
             provenance={name: value for name, value in result.items() if name not in {"tsgrad", "format"}},
