@@ -20,6 +20,7 @@ install_import_hook(
         "tsgrad.problems",
         "tsgrad.policies",
         "tsgrad.simulation.instance",
+        "tsgrad.simulation.step",
         "tsgrad.simulation.rollout",
         "tsgrad.estimate.episode",
         "tsgrad.estimate.look_ahead",

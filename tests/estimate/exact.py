@@ -36,7 +36,7 @@ def gaussian_reward(problem, policy, horizon):
 
         def second(reward, pulled=pulled):
             belief = GaussianBelief(pulled, pulled * reward)
-            return jnp.sum(choice(belief, 2) * problem.posterior_means(belief, None))
+            return jnp.sum(choice(belief, 2) * problem.posterior_means(belief, tg.Context()))
 
         total += first[arm] * jnp.sum(WEIGHTS * jax.vmap(second)(problem.prior_mean[arm] + spread * NODES))
     return total
@@ -58,7 +58,7 @@ def beta_choice(law):
 def bernoulli_values(problem, policy, horizon, belief=None, t=1):
     """(V, Q [2]) of two Bernoulli arms: every outcome enumerated, every choice by quadrature."""
     belief = BernoulliBelief(jnp.zeros(2), jnp.zeros(2)) if belief is None else belief
-    means = np.asarray(problem.posterior_means(belief, None))
+    means = np.asarray(problem.posterior_means(belief, tg.Context()))
     values = means.copy()
     if t < horizon:
         for arm, reward in itertools.product((0, 1), (0.0, 1.0)):

@@ -90,7 +90,7 @@ def test_oracle_of_bayes_under_the_current_belief_would_be_biased():
             import jax
 
             best = episode.instance.best_arms()
-            belief = jax.tree.map(lambda leaf: leaf[0], episode.runs.belief)
+            belief = jax.tree.map(lambda leaf: leaf[0], episode.rollouts.belief)
             return jax.vmap(lambda belief, arm: episode.model.posterior_mean(belief, None, arm))(belief, best)
 
     policy = moved(GAUSSIAN)

@@ -36,7 +36,7 @@ def linear_reward(problem, policy, horizon):
 
     nothing = problem.prior(horizon)
     first = choice(nothing, 1)
-    total = first @ problem.posterior_means(nothing, None)
+    total = first @ problem.posterior_means(nothing, tg.Context())
     if horizon == 1:
         return total
     for arm in (0, 1):
@@ -44,7 +44,7 @@ def linear_reward(problem, policy, horizon):
 
         def second(reward, arm=arm):
             belief = problem.update(nothing, None, jnp.asarray(arm), reward)
-            return choice(belief, 2) @ problem.posterior_means(belief, None)
+            return choice(belief, 2) @ problem.posterior_means(belief, tg.Context())
 
         rewards = features[arm] @ problem.prior_mean + jnp.sqrt(variance) * NODES
         total += first[arm] * jnp.sum(WEIGHTS * jax.vmap(second)(rewards))

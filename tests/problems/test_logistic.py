@@ -53,7 +53,7 @@ def test_posterior_is_laplaces(steps):
 def test_posterior_mean_is_that_of_the_approximation():
     belief = believed(PROBLEM, [0, 1, 2, 0], [1, 0, 1, 1])
     law = PROBLEM.posterior(belief)
-    for arm, found in enumerate(PROBLEM.posterior_means(belief, None)):
+    for arm, found in enumerate(PROBLEM.posterior_means(belief, tg.Context())):
         location = float(FEATURES[arm] @ law.mean)
         spread = float(np.linalg.norm(np.asarray(law.root).T @ FEATURES[arm]))
 
@@ -74,5 +74,5 @@ def test_separable_data_and_a_wide_prior():
     signs = 2 * belief.outcomes - 1
     slope = belief.mode - belief.features.T @ (signs * jax.nn.sigmoid(-signs * (belief.features @ belief.mode)))
     assert float(jnp.max(jnp.abs(slope))) < 1e-5
-    chances = problem.means(FramedDraw.at(problem.posterior(belief).mean), None)
+    chances = problem.means(FramedDraw.at(problem.posterior(belief).mean), tg.Context())
     np.testing.assert_allclose(chances, [1, 0], atol=1e-3)

@@ -24,6 +24,11 @@ class Episode(eqx.Module):
     rollouts: Trajectory
     address: Address
 
+    @property
+    def left(self) -> Integer[Array, "T"]:
+        """How many steps are left at each step, that one included."""
+        return self.instance.horizon - self.instance.times + 1
+
     def first(self, number: int) -> "Episode":
         """The same episode, with its first rollouts only."""
         kept = jax.tree.map(lambda leaf: leaf[:number], self.rollouts)
