@@ -39,8 +39,8 @@ from .policies import RecurrentThompson as RecurrentThompson
 from .policies import RelaxationSampling as RelaxationSampling
 from .policies import ReshapedThompson as ReshapedThompson
 from .policies import Rival as Rival
-from .policies import SamplesArmValues as SamplesArmValues
 from .policies import SamplesArms as SamplesArms
+from .policies import SamplesArmValues as SamplesArmValues
 from .policies import SamplesWorlds as SamplesWorlds
 from .policies import SamplingPolicy as SamplingPolicy
 from .policies import SatisficingThompson as SatisficingThompson

@@ -25,9 +25,10 @@ class Estimator(eqx.Module):
         mean/self     self-play: rollouts of one episode are each other's baselines; a good default
         q/value       actor-critic's advantage, without a critic's bias; expensive
 
-    `rollouts`: how many of one episode under `self`, 2 unless told; `lookaheads`: how many for `q` and `value`, 8 unless
-    told, unbiased for any number. `single_time` looks at one random step an episode, times T. `world="posterior"`
-    redraws the instance from the final posterior instead of reading the true one, as a live system must.
+    `rollouts` is how many are played of one episode under `self`, 2 unless told; `lookaheads` how many for `q` and
+    `value`, 8 unless told, unbiased for any number. `single_time` looks at one random step an episode, times T.
+    `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
+    must.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'

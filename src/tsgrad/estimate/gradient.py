@@ -172,6 +172,7 @@ def gradient(
     ('prior_mean', 'log_prior_variance', 'log_precision_ratio', 'decay')
     >>> bool(found.mean[3] > 3 * found.standard_error[3])  # sampling less towards the end pays
     True
+
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     ready = _checked(problem, policy, (estimator,), checked)

@@ -55,6 +55,7 @@ def gradient_from_episodes(
         >>> found = gradient_from_episodes(problem, policy, Estimator("mean", "self"), Recorded.of(live), seed=1)
         >>> found.mean.shape
         (8,)
+
     """
     gradients, lost = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
     number = len(lost)

@@ -32,8 +32,9 @@ def largest_normal(mean: FloatArray, deviation: FloatArray) -> float:
 
 
 def largest_beta(alpha: FloatArray, beta: FloatArray) -> float:
-    """The expected largest of independent beta variables, integrated over x = expit(y): near 0 and 1 their cdfs are like
-    powers of x, which are smooth in y alone.
+    """The expected largest of independent beta variables.
+
+    Integrated over x = expit(y): near 0 and 1 their cdfs are like powers of x, which are smooth in y alone.
 
         >>> f"{largest_beta(np.ones(2), np.ones(2)):.6f}"
         '0.666667'

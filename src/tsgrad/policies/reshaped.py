@@ -66,7 +66,7 @@ def check_reshapes(policy: SamplingPolicy, meta_parameter: FloatArray, problem: 
     fitting = type(ReshapedThompson(problem.model))
     if type(policy) is not fitting:
         raise BadInput(
-            f"policy {type(policy).__name__} does not reshape a {type(problem.model).__name__}, {fitting.__name__} does:"
+            f"policy {type(policy).__name__} does not reshape {type(problem.model).__name__}, {fitting.__name__} does:"
             " make it with ReshapedThompson(problem)"
         )
     assert isinstance(problem.model, FiniteArms)

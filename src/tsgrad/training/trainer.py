@@ -72,6 +72,7 @@ def train(
         >>> run = train(problem, ReshapedThompson(problem), horizon=20, episodes=512, iterations=30, seed=1)
         >>> run.improved and run.gain > 0
         True
+
     """
     checked_settings = checked(TrainingSettings, settings)
     estimator = DEFAULT_ESTIMATOR.build() if estimator is None else estimator
