@@ -99,6 +99,12 @@ class Estimator(eqx.Module):
 
     def check(self, problem: AnyProblem) -> None:
         """Refuses problems for which the pair is not admissible."""
+        if not problem.model.exact_posterior and not self.right_whatever_the_model:
+            raise BadInput(
+                f"estimator {self.name} with world={self.world!r} relies on the posterior of"
+                f" {type(problem.model).__name__}, which is an approximation: use metric 'obs' or 'mean' with"
+                " world='true', or obs/null"
+            )
         if not isinstance(problem.model, self.metric.requires):
             raise BadInput(
                 f"metric {self.metric_name!r} is for {self.metric.requires.__name__} only,"

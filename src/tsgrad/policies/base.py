@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import check_count
+from tsgrad.checks import BadInput, check_count
 from tsgrad.laws import Law
 from tsgrad.problems import AnyProblem, Context, Problem, largest
 from tsgrad.registry import from_data, to_data
@@ -31,7 +31,11 @@ class Clock(NamedTuple):
 
     @property
     def left(self) -> int | Integer[Array, ""]:
-        """How many decisions are left, this one included: T - t + 1."""
+        """How many decisions are left, this one included: T - t + 1. Past the horizon there is no decision."""
+        if isinstance(self.t, int | np.integer) and not 1 <= self.t <= self.horizon:
+            raise BadInput(
+                f"t must be from 1 to the horizon {self.horizon}, got {self.t}: a policy says nothing beyond its horizon"
+            )
         return self.horizon - self.t + 1
 
     @property

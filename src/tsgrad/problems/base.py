@@ -73,6 +73,12 @@ class Problem(eqx.Module):
     def reward(self, world: Any, context: Context, arm: Any, noise: Noise) -> Float[Array, ""]:
         """The reward of an arm; its noise is the slot of the arm, so that every arm has its own."""
 
+    @abc.abstractmethod
+    def reward_beside(
+        self, world: Any, context: Context, arm: Any, noise: Noise, seen_arm: Any, seen_reward: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """The reward of an arm at a step at which another (or the same) arm's reward was seen, in this world."""
+
     # The model
 
     @abc.abstractmethod
@@ -145,6 +151,12 @@ class FiniteArms(Problem):
 
     def posterior_mean(self, belief: Any, context: Context, arm: Integer[Array, ""]) -> Float[Array, ""]:
         return self.posterior_means(belief, context)[arm]
+
+    def reward_beside(
+        self, world: Any, context: Context, arm: Any, noise: Noise, seen_arm: Any, seen_reward: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        # Every arm has noise of its own: what was seen of one says nothing about the others.
+        return jnp.where(arm == seen_arm, seen_reward, self.reward(world, context, arm, noise))
 
 
 class IndependentArms(FiniteArms):

@@ -157,6 +157,18 @@ class BallBandit(LinearRewards):
     def reward(self, world: FramedDraw, context: Context, arm: Float[Array, "d"], noise: Noise) -> Float[Array, ""]:
         return self.mean(world, context, arm) + self.arm_noise(arm) * noise.normal(0)
 
+    def reward_beside(
+        self,
+        world: FramedDraw,
+        context: Context,
+        arm: Float[Array, "d"],
+        noise: Noise,
+        seen_arm: Float[Array, "d"],
+        seen_reward: Float[Array, ""],
+    ) -> Float[Array, ""]:
+        # All arms share the noise of a step: what was seen tells it, given the world.
+        return seen_reward + world.value @ (arm - seen_arm)
+
 
 def check_noise(noise_std: Any, arms: int) -> FloatArray:
     """Standard deviations [K], from one number or one an arm."""
