@@ -35,6 +35,32 @@ def check_count(name: str, value: Any, *, least: int, most: int | None = None) -
     return number
 
 
+def check_type(name: str, value: Any, kind: Any, *, remedy: str) -> None:
+    """An object of some kind, a class or a union; `remedy` says what to give instead.
+
+    >>> check_type("policy", 3, str, remedy="such as tsgrad.Thompson()")
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: policy must be a str, such as tsgrad.Thompson(), got int
+    """
+    if isinstance(value, type) and isinstance(kind, type) and issubclass(value, kind):
+        raise BadInput(f"{name} must be an object, got the class {value.__name__}: call it, {remedy}")
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", str(kind))
+        raise BadInput(f"{name} must be a {wanted}, {remedy}, got {type(value).__name__}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or false, and nothing that is merely taken for it.
+
+    >>> check_flag("single_time", "false")
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: single_time must be True or False, got 'false'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise BadInput(f"{name} must be True or False, got {value!r:.80}")
+    return bool(value)
+
+
 def check_array(name: str, value: Any, *, above: float | None = None) -> FloatArray:
     """Finite float64 numbers, each greater than `above` where that is given.
 

@@ -8,13 +8,13 @@ import tsgrad as tg
 PROBLEM = tg.GaussianBandit(arms=3, noise_std=[0.5, 1.0, 2.0])
 POLICY = tg.ReshapedThompson(PROBLEM)
 WRONG = [
-    ({"horizon": 0}, "horizon must be an integer >= 1, got 0"),
+    ({"horizon": 0}, "horizon must be an integer from 1 to 2147483647, got 0"),
     ({"episodes": 0}, "episodes must be an integer from 1 to 4294967039, got 0"),
     ({"seed": -1}, "seed must be an integer from 0 to 18446744073709551615, got -1"),
     ({"first_episode": 100}, "first_episode must be a multiple of 256, got 100"),
     ({"precision": "double"}, "precision must be one of float32, float64, got 'double'"),
     ({"chunk": 0}, "chunk must be an integer >= 1, got 0"),
-    ({"conditions": [[True]]}, "conditions must be tsgrad.Conditions, got list"),
+    ({"conditions": [[True]]}, "conditions must be a Conditions, tsgrad.Conditions(available=...), got list"),
 ]
 
 

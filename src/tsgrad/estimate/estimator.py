@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import equinox as eqx
 
-from tsgrad.checks import BadInput, check_choice, check_count
+from tsgrad.checks import BadInput, check_choice, check_count, check_flag
 from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.metrics import Metric
 from tsgrad.problems import AnyProblem
@@ -66,7 +66,7 @@ class Estimator(eqx.Module):
             )
         else:
             self.rollouts = 1
-        self.single_time = bool(single_time)
+        self.single_time = check_flag("single_time", single_time)
         check_choice("world", world, ("true", "posterior"))
         self.world = world
 

@@ -10,7 +10,7 @@ from jaxtyping import Array, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_type
 from tsgrad.estimate.episode import play
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.moments import NOTHING, Moments
@@ -204,7 +204,10 @@ def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Esti
     """The policy made ready, once policy, estimators and workload fit the problem."""
     if not estimators:
         raise BadInput("estimators must name at least one estimator, got none")
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     for estimator in estimators:
+        check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
         estimator.check(problem)
     if len({estimator.world for estimator in estimators}) > 1:
         raise BadInput("estimators computed from one record must have the same world: ask for them apart")

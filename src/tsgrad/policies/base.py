@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import BadInput, check_count
+from tsgrad.checks import BadInput, check_count, check_type
 from tsgrad.laws import Law
 from tsgrad.problems import AnyProblem, Context, Problem, largest
 from tsgrad.registry import from_data, to_data
@@ -34,7 +34,7 @@ class Clock(NamedTuple):
         """How many decisions are left, this one included: T - t + 1. Past the horizon there is no decision."""
         if isinstance(self.t, int | np.integer) and not 1 <= self.t <= self.horizon:
             raise BadInput(
-                f"t must be from 1 to the horizon {self.horizon}, got {self.t}: a policy says nothing beyond its horizon"
+                f"t must be from 1 to the horizon {self.horizon}, got {self.t}: policies end with their horizon"
             )
         return self.horizon - self.t + 1
 
@@ -81,6 +81,8 @@ class Policy(eqx.Module):
 
 def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     """The policy made ready for a problem; here, before anything runs, both refuse what they can't do."""
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("policy", policy, Policy, remedy="such as tsgrad.Thompson()")
     for side in (problem.truth, problem.model):
         side.prior(horizon)
     return policy.prepare(problem, horizon)
@@ -173,6 +175,7 @@ def split(policy: SamplingPolicy) -> tuple[Any, Any]:
 
 def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
     """A name for each meta-parameter, in the order in which they are flattened: `prior_mean[0]`."""
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     moving, _ = split(policy)
     names: list[str] = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(moving):

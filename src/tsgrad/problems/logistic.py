@@ -105,8 +105,8 @@ def _chance_moments(
 ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
     """Mean and standard deviation of 1 / (1 + exp(-x)), x normal with these means and standard deviations.
 
-    Narrow laws are integrated over x. For wide ones the chance is a step beside the law, and sides are changed: the mean
-    is P(L < x) for a logistic variable L, integrated over L; the mean square likewise, with the larger of two of them.
+    Narrow laws are integrated over x. Beside a wide one the chance is a step, and sides are changed: the mean is
+    P(L < x) for a logistic variable L, integrated over L; the mean square likewise, with the larger of two of them.
     """
     dtype = log_odds.dtype
     centre, narrow, wide = log_odds[:, None], jnp.minimum(spread, _WIDE), jnp.maximum(spread, _WIDE)
