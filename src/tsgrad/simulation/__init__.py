@@ -16,12 +16,22 @@ from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Trajectory, regret, roll_out
 from tsgrad.simulation.step import State, decide, start, take_step
-from tsgrad.simulation.workload import BLOCK, CHUNK, MOST_EPISODES, Precision, Traced, Workload, WorkloadOptions
+from tsgrad.simulation.workload import (
+    BLOCK,
+    CHUNK,
+    MOST_EPISODES,
+    MOST_STEPS,
+    Precision,
+    Traced,
+    Workload,
+    WorkloadOptions,
+)
 
 __all__ = [
     "BLOCK",
     "CHUNK",
     "MOST_EPISODES",
+    "MOST_STEPS",
     "Conditions",
     "Engine",
     "EngineName",

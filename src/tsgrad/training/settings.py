@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Required, TypedDict, TypeVar
 
+import numpy as np
 import pydantic
 import tomli_w
 
@@ -13,14 +14,14 @@ from tsgrad.estimate import Estimator, described
 from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data
-from tsgrad.simulation import CHUNK, MOST_EPISODES
+from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
 from tsgrad.training.optimizer import check_named_call, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
 
 
 class _Settings(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class EstimatorSettings(_Settings):
@@ -61,7 +62,7 @@ class TrainingSettings(_Settings):
     fall to zero. The paper's recipe is `schedule="constant"` and `optimizer="adam"`.
     """
 
-    horizon: int = pydantic.Field(ge=1)
+    horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
     episodes: int = pydantic.Field(default=2000, ge=2, le=MOST_EPISODES)
     iterations: int = pydantic.Field(default=1000, ge=1)
     learning_rate: float | dict[str, Any] = 0.05
@@ -77,8 +78,10 @@ class TrainingSettings(_Settings):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _check_types(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def _check_types(cls, data: Any) -> Any:
         """Numbers are numbers: neither true nor "5" is one."""
+        if not isinstance(data, dict):
+            raise BadInput(f"training must be a table of settings, got {data!r:.80}")
         for name, value in data.items():
             field = cls.model_fields.get(name)
             if field is not None and isinstance(field.default, int | float) and isinstance(value, bool | str):
@@ -89,10 +92,12 @@ class TrainingSettings(_Settings):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _settle_schedule(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def _settle_schedule(cls, data: Any) -> Any:
         """A number has a schedule, spelled out in files; a table is one."""
+        if not isinstance(data, dict):
+            return data
         if not isinstance(data.get("learning_rate"), dict):
-            return {**data, "schedule": data.get("schedule") or "cosine"}
+            return {**data, "schedule": "cosine" if data.get("schedule") is None else data["schedule"]}
         if data.get("schedule") is not None:
             raise BadInput(f"schedule must be left out where learning_rate names one, got {data['schedule']!r}")
         return data
@@ -132,15 +137,12 @@ class TrainingOptions(TypedDict, total=False):
     chunk: int
 
 
-DEFAULT_ESTIMATOR = EstimatorSettings(metric="mean", baseline="self", rollouts=4)
-
-
 class Configuration(_Settings):
     """A whole configuration file."""
 
     problem: dict[str, Any]
     policy: dict[str, Any] = {"kind": "reshaped"}
-    estimator: EstimatorSettings = DEFAULT_ESTIMATOR
+    estimator: EstimatorSettings = EstimatorSettings()
     training: TrainingSettings
 
     def build_problem(self) -> AnyProblem:
@@ -175,8 +177,9 @@ Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> Model:
     """The settings, or an error of one line that names the key, the value and what would be right."""
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in data.items()}
     try:
-        return model.model_validate(data)
+        return model.model_validate(plain)
     except pydantic.ValidationError as error:
         raise BadInput(where + _one_line(model, error.errors()[0])) from None
 
@@ -184,10 +187,10 @@ def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> 
 def read_configuration(path: str | Path) -> Configuration:
     """Reads and checks a TOML configuration."""
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{path} is not valid TOML: {error}") from None
     return checked(Configuration, data, where=f"{path}: ")
 

@@ -11,7 +11,7 @@ import numpy as np
 import optax
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, TrainingStopped
+from tsgrad.checks import BadInput, TrainingStopped, check_type
 from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
@@ -24,7 +24,6 @@ from tsgrad.training.optimizer import build_optimizer
 from tsgrad.training.progress import TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import (
-    DEFAULT_ESTIMATOR,
     Configuration,
     EstimatorSettings,
     TrainingOptions,
@@ -55,7 +54,7 @@ def train(
     Args:
         problem: what is played.
         policy: where to start; its meta-parameters are moved.
-        estimator: of the gradient; `Estimator("mean", "self", rollouts=4)` unless told.
+        estimator: of the gradient; `Estimator("mean", "self")` unless told.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
         settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
@@ -75,7 +74,10 @@ def train(
 
     """
     checked_settings = checked(TrainingSettings, settings)
-    estimator = DEFAULT_ESTIMATOR.build() if estimator is None else estimator
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.ReshapedThompson(problem)")
+    estimator = Estimator() if estimator is None else estimator
+    check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(Path(out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
