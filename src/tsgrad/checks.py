@@ -86,6 +86,21 @@ def check_array(name: str, value: Any, *, above: float | None = None) -> FloatAr
     return array
 
 
+def check_finite_results(what: str, values: FloatArray) -> None:
+    """Results of episodes, [N] first, that statistics can be made of.
+
+    >>> check_finite_results("regret", np.array([0.0, np.nan]))
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: the regret of episode 1 is nan: use precision='float64', or check contexts and priors
+    """
+    wrong = np.argwhere(~np.isfinite(values))
+    if wrong.size:
+        raise BadInput(
+            f"the {what} of episode {wrong[0][0]} is {values[tuple(wrong[0])]}: use precision='float64', or check"
+            " contexts and priors"
+        )
+
+
 def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
     """Per-arm arguments broadcast to one shape [K]; `arms` gives K where all of them are scalars.
 

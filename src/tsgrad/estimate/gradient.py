@@ -10,7 +10,7 @@ from jaxtyping import Array, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_type
+from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.episode import play
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.moments import NOTHING, Moments
@@ -176,7 +176,14 @@ def gradient(
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     ready = _checked(problem, policy, (estimator,), checked)
-    return estimated_gradient(gradient_engine(problem, ready, (estimator,), engine=engine), ready, checked)
+    found = estimated_gradient(gradient_engine(problem, ready, (estimator,), engine=engine), ready, checked)
+    wrong = np.flatnonzero(~np.isfinite(found.mean))
+    if wrong.size:
+        raise BadInput(
+            f"the gradient of {found.names[wrong[0]]} is {found.mean[wrong[0]]}: use precision='float64', or check"
+            " contexts and priors"
+        )
+    return found
 
 
 def episode_gradients(
@@ -197,6 +204,7 @@ def episode_gradients(
     ready = _checked(problem, policy, chosen, checked)
     computing = gradient_engine(problem, ready, chosen, engine=engine, every_episode=True)
     gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
+    check_finite_results("gradient", gradients)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 

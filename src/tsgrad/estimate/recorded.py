@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_finite_results
 from tsgrad.estimate.episode import from_live_rollout
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
@@ -108,8 +108,9 @@ def _gradients(
     blocks = over_recorded(
         lambda numbers, block: _block(problem.model, ready, estimators, address, numbers, block), episodes, precision
     )
-    gradients, lost, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
-    check_density(log_prob)
+    gradients, lost, log_prob, led_to_arm = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    check_draws(log_prob, led_to_arm)
+    check_finite_results("gradient", gradients)
     return gradients.astype(np.float64), lost.astype(np.float64)
 
 
@@ -125,9 +126,9 @@ def _block(
     """Gradients [B, E, P], regrets [B] and log-densities of the draws [B, T] of a block of recorded episodes."""
 
     def one(number: Array, recorded: Recorded) -> Any:
-        live, log_prob = replay(model, policy, recorded)
+        live, log_prob, led_to_arm = replay(model, policy, recorded)
         episode = from_live_rollout(model, policy, live, address.with_episode(number), most_rollouts(estimators))
-        return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob
+        return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob, led_to_arm
 
     return jax.vmap(one)(numbers, block)
 
@@ -154,6 +155,8 @@ def _device(leaf: Any) -> Any:
 
 def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
     """(N, T) of recorded episodes that fit a model."""
+    if not jax.tree.leaves(episodes.pseudo_action):
+        raise BadInput("episodes.pseudo_action must hold what the policy drew, got nothing: gradients need its density")
     reward = np.asarray(episodes.reward)
     if reward.ndim != 2 or 0 in reward.shape:
         raise BadInput(f"episodes.reward must have axes [N, T], got shape {reward.shape}")
@@ -165,6 +168,14 @@ def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
                     f" got shape {np.shape(leaf)}"
                 )
     _check_finite("reward", reward)
+    for name in ("context", "pseudo_action"):
+        for leaf in jax.tree.leaves(getattr(episodes, name)):
+            _check_finite(name, leaf)
+    allowed = {"real": True, "binary": (reward == 0) | (reward == 1), "count": (reward >= 0) & (reward % 1 == 0)}
+    if np.any(wrong := ~np.broadcast_to(allowed[model.rewards], reward.shape)):
+        episode, step = np.argwhere(wrong)[0]
+        kind = "0 or 1" if model.rewards == "binary" else "a count"
+        raise BadInput(f"episodes.reward[{episode}, {step}] must be {kind}, got {reward[episode, step]}")
     arm = np.asarray(episodes.arm)
     if not isinstance(model, FiniteArms):
         _check_finite("arm", arm)
@@ -184,8 +195,14 @@ def _check_finite(name: str, values: Any) -> None:
         raise BadInput(f"episodes.{name}[{where}] must be finite")
 
 
-def check_density(log_prob: FloatArray) -> None:
-    """Raises BadInput where a draw could not have come from the policy. Axes: [N, T]."""
+def check_draws(log_prob: FloatArray, led_to_arm: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    """Raises BadInput where a draw could not have come from the policy, or leads to another arm. Axes: [N, T]."""
+    if not np.all(led_to_arm):
+        episode, step = np.argwhere(~led_to_arm)[0]
+        raise BadInput(
+            f"episodes.arm[{episode}, {step}] is not the arm that episodes.pseudo_action[{episode}, {step}] leads to:"
+            " give draws and arms of the same decisions"
+        )
     if not np.all(np.isfinite(log_prob)):
         episode, step = np.argwhere(~np.isfinite(log_prob))[0]
         raise BadInput(

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, UInt32
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.estimate.recorded import check_density, check_recorded, over_recorded
+from tsgrad.estimate.recorded import check_draws, check_recorded, over_recorded
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.simulation import Precision, Recorded, Trajectory, replay
@@ -45,9 +45,9 @@ def _block(
     """Innovations and log-densities [B, T] of a block of recorded episodes."""
 
     def one(number: Array, recorded: Recorded) -> Any:
-        rollout, log_prob = replay(model, policy, recorded)
+        rollout, log_prob, led_to_arm = replay(model, policy, recorded)
         noise = address.with_episode(number).noise(Stream.PREDICTIVE)
-        return _of_rollout(model, rollout, noise), log_prob
+        return _of_rollout(model, rollout, noise), log_prob, led_to_arm
 
     return jax.vmap(one)(numbers, block)
 
@@ -84,8 +84,8 @@ def innovations(
     number, _ = check_recorded(model, episodes)
     address = Address.of(seed=seed, purpose=Purpose.EVALUATION)
     blocks = over_recorded(lambda numbers, block: _block(model, policy, address, numbers, block), episodes, precision)
-    found, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
-    check_density(log_prob)
+    found, log_prob, led_to_arm = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    check_draws(log_prob, led_to_arm)
     return found.astype(np.float64)
 
 

@@ -6,7 +6,7 @@ needs of a problem beyond that, the problem offers as a capability: `FiniteArms`
 """
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -53,11 +53,12 @@ class ArmMoments(NamedTuple):
 class Problem(eqx.Module):
     """A Bayesian bandit: how episodes come about, and how beliefs about them are formed.
 
-    `exact_posterior` is false where the posterior is an approximation: then metrics and worlds that are drawn from it
-    carry its error.
+    `exact_posterior` is false where the posterior is an approximation: estimators that rely on it refuse the problem.
+    `rewards` says what a reward can be: any number, 0 or 1, or a count.
     """
 
     exact_posterior: ClassVar[bool] = True
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "real"
 
     # The truth
 

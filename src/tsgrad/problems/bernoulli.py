@@ -1,6 +1,6 @@
 """Arms that pay one or nothing, with beta priors."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -33,6 +33,8 @@ class BernoulliBandit(TabledArms):
         >>> print(problem.posterior_means(problem.prior(10), Context()))
         [0.5 0.9]
     """
+
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "binary"
 
     alpha: Leaf
     beta: Leaf

@@ -1,6 +1,6 @@
 """Binary rewards that depend on features: no closed-form posterior, the belief is the history."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -51,6 +51,7 @@ class LogisticBandit(FeaturedArms):
     """
 
     exact_posterior: ClassVar[bool] = False
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "binary"
 
     def __init__(self, *, features: Any, prior_mean: Any = 0.0, prior_covariance: Any = 1.0) -> None:
         self.features = as_features(features)

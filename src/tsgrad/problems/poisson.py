@@ -1,6 +1,6 @@
 """Arms that pay counts, with gamma priors."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,8 @@ class PoissonBandit(IndependentArms):
         >>> print(problem.posterior_means(problem.prior(10), Context()))
         [2. 3.]
     """
+
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "count"
 
     shape: Leaf
     rate: Leaf

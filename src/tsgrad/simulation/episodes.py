@@ -11,6 +11,7 @@ from jaxtyping import Array, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
+from tsgrad.checks import check_finite_results
 from tsgrad.policies import Policy, prepared
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.simulation.engines import Engine, EngineName, JaxEngine, NativeEngine, choose_engine
@@ -149,8 +150,10 @@ def summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
         return np.asarray(np.sum(sums, axis=0) / episodes)
 
     kept = [block.get("trajectories") for block in blocks]
+    regret = every_episode("regret")
+    check_finite_results("regret", regret)
     return Episodes(
-        regret=every_episode("regret"),
+        regret=regret,
         reward=every_episode("reward"),
         regret_over_time=np.cumsum(average("step_regret")),
         pulls=None if blocks[0]["pulls"] is None else average("pulls"),
