@@ -57,7 +57,8 @@ class ReshapedGaussian(Memoryless, SamplesWorlds):
         log_variance = self.log_prior_variance + self.decay * jnp.log(clock.fraction_left)
         return normal_posterior(
             belief,
-            self.prior_mean,
+            model.prior_mean,
+            self.prior_mean - model.prior_mean,
             bounded_exp(log_variance, 2 * jnp.log(model.prior_std), BOUND),
             bounded_exp(self.log_precision_ratio, jnp.log(model.precision_ratio), BOUND),
         )

@@ -17,21 +17,25 @@ from tsgrad.streams import Noise
 
 
 class GaussianBelief(NamedTuple):
-    """How often each arm was pulled, and what its rewards add up to. Axes: [K] each."""
+    """How often each arm was pulled, and by how much its rewards exceed the prior mean, in all. Axes: [K] each.
+
+    Rewards themselves would add up to numbers in which float32 has no digits left for what they tell.
+    """
 
     pulls: Float[Array, "K"]
     total: Float[Array, "K"]
 
 
 def normal_posterior(
-    belief: GaussianBelief,
-    prior_mean: Leaf,
-    prior_variance: Leaf,
-    precision_ratio: Leaf,
+    belief: GaussianBelief, centre: Leaf, prior_shift: Leaf, prior_variance: Leaf, precision_ratio: Leaf
 ) -> NormalLaw:
-    """N((m + rho S) / (1 + rho N), v / (1 + rho N)): prior mean m and variance v, rho = v / noise variance."""
+    """N(c + (m - c + rho S) / (1 + rho N), v / (1 + rho N)): prior mean m and variance v, rho = v / noise variance.
+
+    S is what rewards exceed the centre c by, in all; `prior_shift` is m - c.
+    """
     shrinkage = 1 / (1 + precision_ratio * belief.pulls)
-    return NormalLaw((prior_mean + precision_ratio * belief.total) * shrinkage, jnp.sqrt(prior_variance * shrinkage))
+    shift = (prior_shift + precision_ratio * belief.total) * shrinkage
+    return NormalLaw(centre + shift, jnp.sqrt(prior_variance * shrinkage))
 
 
 @register("gaussian")
@@ -85,10 +89,10 @@ class GaussianBandit(TabledArms):
         return GaussianBelief(jnp.zeros(self.arms), jnp.zeros(self.arms))
 
     def evidence(self, rewards: Float[Array, "K"]) -> GaussianBelief:
-        return GaussianBelief(jnp.ones_like(rewards), rewards)
+        return GaussianBelief(jnp.ones_like(rewards), rewards - self.prior_mean)
 
     def posterior(self, belief: GaussianBelief) -> NormalLaw:
-        return normal_posterior(belief, self.prior_mean, self.prior_std**2, self.precision_ratio)
+        return normal_posterior(belief, self.prior_mean, 0.0, self.prior_std**2, self.precision_ratio)
 
     def arm_moments(self, belief: GaussianBelief, context: Context) -> ArmMoments:
         law = self.posterior(belief)
