@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.problems import IndependentArms
+from tsgrad.problems import Context, IndependentArms
 from tsgrad.simulation import CHUNK, block_episodes, over_blocks
 from tsgrad.streams import Address, Purpose, Stream
 
@@ -44,15 +44,15 @@ def _future_block(
         arms = jnp.arange(problem.arms)
 
         def pulled(t: Any) -> Any:
-            return problem.evidence(jax.vmap(lambda arm: problem.reward(world, None, arm, noise.step(t)))(arms))
+            return problem.evidence(jax.vmap(lambda arm: problem.reward(world, Context(), arm, noise.step(t)))(arms))
 
         beliefs = jax.tree.map(
             lambda start, added: jnp.concatenate([start[None], start + jnp.cumsum(added, axis=0)]),
             problem.prior(horizon),
             jax.vmap(pulled)(jnp.arange(1, horizon)),
         )
-        means = jax.vmap(lambda belief: problem.posterior_means(belief, None))(beliefs)
-        return jnp.max(problem.means(world, None)), means
+        means = jax.vmap(lambda belief: problem.posterior_means(belief, Context()))(beliefs)
+        return jnp.max(problem.means(world, Context())), means
 
     return jax.vmap(episode)(block_episodes(block))
 
