@@ -11,7 +11,7 @@ from tsgrad.experiments.plan import Plan
 from tsgrad.experiments.results import paper_rows
 from tsgrad.registry import to_data
 
-PAIRS = ("obs/null", "mean/null", "bayes/null", "mean/oracle", "mean/self")
+PAIRS = ("obs/null", "mean/oracle", "mean/self")
 
 
 def plain(policy):

@@ -68,9 +68,9 @@ def test_sections_and_facts(report):
     assert told["Evaluation"] == "2,000 episodes, seed 5"
     assert told["Engine"] in ("native, float32", "jax, float32")
     assert "tsgrad" in told["Versions"]
-    text = render(report)
-    for name in ("prior_mean", "prior_variance", "precision_ratio", "decay"):
-        assert meaning(name).replace("'", "&#39;") in text
+    meanings = dict(report.sections[3].blocks[-1].entries)
+    assert meanings["precision ratio"] == meaning("precision_ratio")
+    assert list(meanings) == ["prior mean", "prior variance", "precision ratio", "decay"]
 
 
 def test_the_gain_is_accounted_for(report, run_folder):
@@ -236,8 +236,10 @@ def test_reproduction(reproduction_folder, pages, setting):
     written = {path.name for path in (reproduction_folder / setting / "figures").iterdir()}
     assert written == {f"{picture.name}.{kind}" for picture in report.pictures for kind in ("png", "svg", "pdf")}
     assert {"learning-curves.pdf", "pulls-during-training.svg"} <= written
-    page = (reproduction_folder / setting / "report.html").read_text()
-    assert page == render(report)
+
+
+def test_the_page_of_a_reproduction_is_its_report(reproduction_folder, pages):
+    assert pages["reproduction"].read_text() == render(reproduction_report(reproduction_folder / "hetero"))
 
 
 def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):

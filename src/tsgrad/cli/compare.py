@@ -56,8 +56,7 @@ def compare(
         engine=configuration.training.engine,
         precision=configuration.training.precision,
     )
-    print_whole(comparison.table(), comparison.details())
-    for path, write in (
+    for path, write in (  # before anything is printed: a reader of the output may go away
         (csv, comparison.to_csv),
         (episodes_csv, comparison.to_episodes_csv),
         (json, comparison.to_json),
@@ -65,3 +64,4 @@ def compare(
     ):
         if path is not None:
             write(path)
+    print_whole(comparison.table(), comparison.details())
