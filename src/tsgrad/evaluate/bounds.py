@@ -20,8 +20,8 @@ from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_choice, check_count
 from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
+from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.problems import AnyProblem, IndependentArms, TabledArms
-from tsgrad.simulation import CHUNK, check_blocks
 
 BoundKind = Literal["perfect", "FH", "V-Zero", "optimum"]
 BOUND_KINDS: tuple[BoundKind, ...] = ("perfect", "FH", "V-Zero", "optimum")
@@ -64,7 +64,6 @@ def regret_bound(
     check_choice("kind", kind, BOUND_KINDS)
     horizon = check_count("horizon", horizon, least=1)
     check_count("episodes", episodes, least=8)
-    check_blocks(episodes, "float64", CHUNK)
     truth = problem.truth
     if not isinstance(truth, IndependentArms):
         raise BadInput(f"problem must have independent arms for a bound on its regret, got {type(truth).__name__}")
@@ -110,15 +109,11 @@ def cheap_bound(problem: AnyProblem, *, horizon: int, seed: int = 0) -> RegretBo
     return regret_bound(problem, horizon=horizon, kind=kind, episodes=_FEW_EPISODES, seed=seed)
 
 
-def _mean(sample: FloatArray) -> tuple[float, float]:
-    return float(np.mean(sample)), float(np.std(sample, ddof=1) / np.sqrt(len(sample)))
-
-
 def _controlled(sample: FloatArray, controls: FloatArray) -> tuple[float, float]:
     """Mean and standard error of a sample [N], less what is linear in controls [N, C] of expectation zero."""
     used = controls[:, np.std(controls, axis=0) > 0]
     centred = used - np.mean(used, axis=0)
     slopes = np.linalg.lstsq(centred, sample - np.mean(sample))[0]
     adjusted = sample - used @ slopes
-    mean, error = _mean(adjusted)
+    mean, error = mean_and_error(adjusted)
     return mean, error * float(np.sqrt((len(sample) - 1) / (len(sample) - 1 - used.shape[1])))
