@@ -49,11 +49,16 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, new: 
         temporary.unlink(missing_ok=True)
 
 
+def write_text(path: str | Path, text: str, *, new: bool = False) -> None:
+    """Writes a file of text, whole."""
+    write_whole(path, lambda file: file.write(text.encode()), new=new)
+
+
 def write_json(path: str | Path, what: str, content: dict[str, Any], *, new: bool = False) -> None:
     """Writes an artefact: `what` it is, format, version, content, checksum. Floats keep every bit."""
     artefact = {"tsgrad": what, "format": FORMAT, "version": version("tsgrad"), **content}
-    text = json.dumps({**artefact, CHECKSUM: checksum(artefact)}, indent=1, allow_nan=False) + "\n"
-    write_whole(path, lambda file: file.write(text.encode()), new=new)
+    write_text(path, json.dumps({**artefact, CHECKSUM: checksum(artefact)}, indent=1, allow_nan=False) + "
+", new=new)
 
 
 def read_json(path: str | Path, what: str) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count
 from tsgrad.estimate import BASELINES, METRICS, Estimator, episode_gradients, gradient_engine
-from tsgrad.evaluate.comparison_formats import csv_text
+from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
@@ -84,10 +83,7 @@ class VarianceStudy(NamedTuple):
         return str(self)
 
     def __str__(self) -> str:
-        console = Console(width=110, color_system=None)
-        with console.capture() as capture:
-            console.print(self.table())
-        return f"{capture.get()}{self.advice}"
+        return f"{as_text(self.table())}\n{self.advice}"
 
     def csv(self) -> str:
         """A row for each pair, every number to its last digit."""
@@ -97,11 +93,12 @@ class VarianceStudy(NamedTuple):
     def advice(self) -> str:
         """Which pair to buy."""
         unbiased = [pair for pair in self.pairs if not self.is_biased(pair) and pair is not self.best]
+        best = f"Best buy: {visible(self.best.name)}"
         if not unbiased:
-            return f"Best buy: {self.best.name}"
+            return best
         second = unbiased[0]
         return (
-            f"Best buy: {self.best.name}; {second.name} comes next and takes"
+            f"{best}; {visible(second.name)} comes next and takes"
             f" {self.relative_cost(second):.1f} times as long to the same precision"
         )
 
@@ -191,6 +188,8 @@ def variance_study(
         for name, estimator in estimators.items()
     }
     samples, seconds = _timed(gradients)
+    for name, sample in samples.items():
+        _check_finite(name, sample)
     precision_of = {name: float(np.sum(np.var(samples[name], axis=0))) / len(samples[name]) for name in trusted}
     reference = min(precision_of, key=lambda name: precision_of[name])
     pairs = [
@@ -258,6 +257,17 @@ def _timed(works: Mapping[str, Callable[[], FloatArray]]) -> tuple[dict[str, Flo
                 results[name] = work()
                 seconds[name] = min(seconds[name], time.perf_counter() - start)
     return results, seconds
+
+
+def _check_finite(name: str, gradients: FloatArray) -> None:
+    """Gradients [N, P] that variances can be made from."""
+    wrong = np.argwhere(~np.isfinite(gradients))
+    if wrong.size:
+        episode, parameter = wrong[0]
+        raise BadInput(
+            f"the gradient of estimator {name!r} is {gradients[episode, parameter]} in episode {episode}:"
+            " study it with precision='float64', or a less extreme problem"
+        )
 
 
 def _report(name: str, engine: str, sample: FloatArray, reference: FloatArray, seconds: float) -> PairReport:

@@ -25,7 +25,7 @@ class Engine(abc.ABC):
     blocks of any workload, by any policy of that kind.
     """
 
-    name: str
+    name: Literal["jax", "native"]
 
     @abc.abstractmethod
     def blocks(self, policy: Any, workload: Workload) -> Iterator[Any]:
@@ -35,7 +35,7 @@ class Engine(abc.ABC):
 class JaxEngine(Engine):
     """Runs every problem, policy and estimator: `compute(policy, traced workload, block number)` is jitted."""
 
-    name = "jax"
+    name: Literal["jax", "native"] = "jax"
 
     def __init__(self, compute: Callable[[Any, Any, Any], Any]) -> None:
         self.compute = compute
@@ -48,7 +48,7 @@ class JaxEngine(Engine):
 class NativeEngine(Engine):
     """Runs what there are kernels for: `compute(policy, workload)` calls them, several blocks at a time."""
 
-    name = "native"
+    name: Literal["jax", "native"] = "native"
 
     def __init__(self, compute: Callable[[Any, Workload], Iterator[Any]]) -> None:
         self.compute = compute
