@@ -38,7 +38,7 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, new: 
             file.flush()
             os.fsync(file.fileno())
         if new:
-            os.link(temporary, path)
+            _claim(temporary, path)
         else:
             os.replace(temporary, path)
     except FileExistsError:
@@ -49,6 +49,17 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object], *, new: 
         temporary.unlink(missing_ok=True)
 
 
+def _claim(temporary: Path, path: Path) -> None:
+    """Gives a file its name unless the name is taken; of several processes, one succeeds."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.replace(temporary, path)
+
+
 def write_text(path: str | Path, text: str, *, new: bool = False) -> None:
     """Writes a file of text, whole."""
     write_whole(path, lambda file: file.write(text.encode()), new=new)
@@ -57,8 +68,7 @@ def write_text(path: str | Path, text: str, *, new: bool = False) -> None:
 def write_json(path: str | Path, what: str, content: dict[str, Any], *, new: bool = False) -> None:
     """Writes an artefact: `what` it is, format, version, content, checksum. Floats keep every bit."""
     artefact = {"tsgrad": what, "format": FORMAT, "version": version("tsgrad"), **content}
-    write_text(path, json.dumps({**artefact, CHECKSUM: checksum(artefact)}, indent=1, allow_nan=False) + "
-", new=new)
+    write_text(path, json.dumps({**artefact, CHECKSUM: checksum(artefact)}, indent=1, allow_nan=False) + "\n", new=new)
 
 
 def read_json(path: str | Path, what: str) -> dict[str, Any]:
