@@ -57,7 +57,8 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise BadInput(f"out must be a folder, got the file {self.path}")
         taken = BadInput(
-            f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}', or choose another folder"
+            f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
+            " or choose another folder"
         )
         if (self.path / "config.toml").exists():
             raise taken
