@@ -3,13 +3,23 @@
 import functools
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tsgrad.arrays import FloatArray
-from tsgrad.policies import IndexPolicy, Policy, ReshapedBernoulli, ReshapedGaussian, ReshapedThompson, Thompson
+from tsgrad.checks import BadInput
+from tsgrad.policies import (
+    IndexPolicy,
+    Policy,
+    ReshapedBernoulli,
+    ReshapedGaussian,
+    ReshapedThompson,
+    SamplingPolicy,
+    Thompson,
+    parameter_names,
+)
 from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit
 from tsgrad.streams import Purpose
 
@@ -20,15 +30,21 @@ _SETS = ("avx512", "avx2", "plain")
 _BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
 
 
-class Kernel(NamedTuple):
-    """A problem and a policy as a kernel takes them. Axes: problem [3 or 2, K], policy [4, K]."""
+Fields = dict[str, FloatArray]
 
-    family: str
-    problem: FloatArray
-    policy: FloatArray
-    shared: bool
-    table: FloatArray | None = None  # of an index policy: [K or 1, T or 1, cell]
-    spread: FloatArray | None = None
+
+class Kernel(NamedTuple):
+    """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name.
+
+    A field of the policy has one number an arm, or none where arms share it; `parameters` are the fields that a
+    gradient is taken in, in the order of the policy's parameter vector.
+    """
+
+    arms: str
+    law: str
+    problem: Fields
+    policy: Fields
+    parameters: tuple[str, ...]
 
 
 @functools.cache
@@ -50,37 +66,81 @@ def why_unavailable() -> str | None:
     return None
 
 
+def _named(*names: str) -> Callable[[Any], Fields]:
+    """Gives the named attributes of a problem or a policy, without those that are None."""
+
+    def fields(owner: Any) -> Fields:
+        given = {name: getattr(owner, name) for name in names}
+        return {
+            name: np.asarray(value, dtype=np.float64, order="C") for name, value in given.items() if value is not None
+        }
+
+    return fields
+
+
+class _Law(NamedTuple):
+    """A law of the kernels, and its fields for a problem and a policy."""
+
+    name: str
+    fields: Callable[[Any, Any], Fields]
+
+
+def _of_policy(*names: str) -> Callable[[Any, Any], Fields]:
+    return lambda problem, policy: _named(*names)(policy)
+
+
+def _of_start(*names: str) -> Callable[[Any, Any], Fields]:
+    """Plain Thompson sampling is what a reshaped policy starts from."""
+    return lambda problem, policy: _named(*names)(ReshapedThompson(problem))
+
+
+_GAUSSIAN = ("prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
+_BERNOULLI = ("log_alpha", "log_beta", "log_evidence_weight", "decay")
+_ARMS: dict[type, tuple[str, Callable[[Any], Fields]]] = {
+    GaussianBandit: ("gaussian", _named("prior_mean", "prior_std", "noise_std")),
+    BernoulliBandit: ("bernoulli", _named("alpha", "beta")),
+}
+_LAWS: dict[tuple[type, type], _Law] = {
+    (GaussianBandit, Thompson): _Law("reshaped-normal", _of_start(*_GAUSSIAN)),
+    (GaussianBandit, ReshapedGaussian): _Law("reshaped-normal", _of_policy(*_GAUSSIAN)),
+    (GaussianBandit, IndexPolicy): _Law("index", _of_policy("table", "spread")),
+    (BernoulliBandit, Thompson): _Law("reshaped-beta", _of_start(*_BERNOULLI)),
+    (BernoulliBandit, ReshapedBernoulli): _Law("reshaped-beta", _of_policy(*_BERNOULLI)),
+    (BernoulliBandit, IndexPolicy): _Law("index", _of_policy("table", "spread")),
+}
+
+
 def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
-    """The kernel's view of a problem and a policy; None if there is no kernel for them."""
+    """The kernel's view of a problem and a policy; None if there is no kernel for them.
+
+    >>> kernel = kernel_for(GaussianBandit(arms=2), Thompson())
+    >>> kernel.arms, kernel.law, kernel.policy["decay"]
+    ('gaussian', 'reshaped-normal', array([0., 0.]))
+    """
     model = problem.model
-    if model is not problem.truth:
+    law = _LAWS.get((type(model), type(policy)))
+    if law is None or model is not problem.truth:
         return None
-    start: Any
-    if isinstance(model, GaussianBandit):
-        family, numbers = "gaussian", np.stack([model.prior_mean, model.prior_std, model.noise_std])
-        start, reshaped = ReshapedThompson(model), isinstance(policy, ReshapedGaussian)
-    elif isinstance(model, BernoulliBandit):
-        family, numbers = "bernoulli", np.stack([model.alpha, model.beta])
-        start, reshaped = ReshapedThompson(model), isinstance(policy, ReshapedBernoulli)
-    else:
-        return None
-    if isinstance(policy, IndexPolicy):
-        table, spread = (None if one is None else np.ascontiguousarray(one) for one in (policy.table, policy.spread))
-        return Kernel(family, numbers, _rows(start, model.arms), False, table, spread)
-    sampled: Any = start if isinstance(policy, Thompson) else policy if reshaped else None
-    if sampled is None:
-        return None
-    return Kernel(family, numbers, _rows(sampled, model.arms), np.ndim(sampled.decay) == 0)
-
-
-def _rows(policy: Any, arms: int) -> FloatArray:
-    """The meta-parameters of a reshaped policy, in the order of its fields: [4, K]."""
-    return np.stack([np.broadcast_to(np.asarray(row, np.float64), (arms,)) for row in vars(policy).values()])
+    arms, fields = _ARMS[type(model)]
+    names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
+    parameters = tuple(dict.fromkeys(name.partition("[")[0] for name in names))
+    return Kernel(arms, law.name, fields(model), law.fields(model, policy), parameters)
 
 
 def _processors() -> int:
     """How many processors this process may use; not every system tells, and then all of them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_available(available: Any, horizon: int, arms: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which arms can be played at each step, [T, K]: at least one."""
+    mask = np.asarray(available, order="C")
+    if mask.dtype != np.bool_ or mask.shape != (horizon, arms):
+        raise BadInput(f"available must be booleans of shape ({horizon}, {arms}), got {mask.dtype} of {mask.shape}")
+    if not np.all(np.any(mask, axis=1)):
+        step = int(np.argmin(np.any(mask, axis=1))) + 1
+        raise BadInput(f"available must have an arm to play at every step, got none at step {step}")
+    return mask
 
 
 def _calls(
@@ -94,16 +154,20 @@ def _calls(
     precision: str,
     threads: int | None,
     first_block: int = 0,
+    available: Any = None,
 ) -> Iterator[dict[str, Any]]:
     """The arguments of one call after the other, each for a bounded number of blocks; `episodes` is where they end."""
     module = compiled()
+    mask = None if available is None else _check_available(available, horizon, next(iter(kernel.problem.values())).size)
     blocks = -(-episodes // module.BLOCK)
     for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {
-            "family": kernel.family,
+            "arms": kernel.arms,
+            "law": kernel.law,
             "precision": precision,
             "problem": kernel.problem,
             "policy": kernel.policy,
+            "available": mask,
             "horizon": horizon,
             "seed": seed,
             "purpose": int(purpose),
@@ -135,7 +199,7 @@ def gradient_blocks(
             baseline=BASELINES.index(baseline),
             rollouts=rollouts,
             single_time=single_time,
-            shared=kernel.shared,
+            parameters=list(kernel.parameters),
             every_episode=every_episode,
         )
 
@@ -150,6 +214,4 @@ def simulation_blocks(
 ) -> Iterator[dict[str, Any]]:
     """Regret and reward [block, 256], what was lost [block, T], pulls [block, K]; arms and rewards on request."""
     for call in _calls(kernel, threads=threads, **where):
-        yield compiled(instruction_set).simulate(
-            **call, table=kernel.table, spread=kernel.spread, trajectories=trajectories
-        )
+        yield compiled(instruction_set).simulate(**call, trajectories=trajectories)
