@@ -17,7 +17,7 @@ struct GradientOutput {
 // Where a simulation's blocks put their results. Axes: [block] first.
 struct SimulationOutput {
   double *regret, *reward;  // [block][256]
-  double *lost;             // [block][T]
+  double *step_regret;      // [block][T]
   double *pulls;            // [block][K]
   std::int32_t* arms;       // [block][256][T], or nothing
   double* rewards;          // [block][256][T], or nothing
@@ -90,10 +90,10 @@ class SimulationWorker {
       const std::size_t base = row * kBlock + from;
       group_.simulate(first + from, [&](int t, const auto& run, const auto& best_mean) {
         for (int l = 0; l < real; ++l) {
-          const double lost = best_mean[l] - run.mean[l];
-          out_.regret[base + l] += lost;
+          const double regret = best_mean[l] - run.mean[l];
+          out_.regret[base + l] += regret;
           out_.reward[base + l] += run.reward[l];
-          out_.lost[row * T + t - 1] += lost;
+          out_.step_regret[row * T + t - 1] += regret;
           out_.pulls[row * K + run.arm[l]] += 1;
           if (out_.arms) {
             out_.arms[(base + l) * T + t - 1] = static_cast<std::int32_t>(run.arm[l]);

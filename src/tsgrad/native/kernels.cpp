@@ -173,7 +173,7 @@ nb::dict simulate(const std::string& arms, const std::string& law, const std::st
     SimulationOutput out{};
     result["regret"] = zeros<double>({blocks, kBlock}, out.regret);
     result["reward"] = zeros<double>({blocks, kBlock}, out.reward);
-    result["lost"] = zeros<double>({blocks, steps}, out.lost);
+    result["step_regret"] = zeros<double>({blocks, steps}, out.step_regret);
     result["pulls"] = zeros<double>({blocks, count}, out.pulls);
     if (trajectories) {
       result["arms"] = zeros<std::int32_t>({blocks, kBlock, steps}, out.arms);

@@ -212,6 +212,6 @@ def simulation_blocks(
     instruction_set: str | None = None,
     **where: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Regret and reward [block, 256], what was lost [block, T], pulls [block, K]; arms and rewards on request."""
+    """Regret and reward [block, 256], regret of each step [block, T], pulls [block, K]; arms and rewards on request."""
     for call in _calls(kernel, threads=threads, **where):
         yield compiled(instruction_set).simulate(**call, trajectories=trajectories)
