@@ -1,6 +1,6 @@
 """Numbers are what they were when `tests/record/record.json` was made.
 
-Where the packages that compute (JAX, NumPy and others) and the abilities of the processor are those of the record, every
+Where the packages that compute (JAX, NumPy and others) and the abilities of the processor are those of the record, each
 array is the same, bit for bit. Elsewhere this holds for what the native kernels compute. Results of XLA and of NumPy's
 functions differ there in their last bits: mean, mean absolute value and first entries agree to 1e-3 (float32) or 1e-9
 (float64) of themselves or of the mean absolute value. In float32 a choice at a near-tie may rarely fall the other way
