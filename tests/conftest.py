@@ -28,7 +28,6 @@ install_import_hook(
         "tsgrad.simulation.instance",
         "tsgrad.simulation.step",
         "tsgrad.simulation.rollout",
-        "tsgrad.estimate.episode",
         "tsgrad.estimate.look_ahead",
         "tsgrad.estimate.metrics",
         "tsgrad.estimate.baselines",

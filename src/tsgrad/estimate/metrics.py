@@ -12,12 +12,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.policies import Thompson
 from tsgrad.problems import IndependentArms, Problem
 from tsgrad.registry import register
-from tsgrad.simulation import State, Trajectory, take_step
+from tsgrad.simulation import Episode, State, Trajectory, take_step
 
 
 class Metric(eqx.Module):

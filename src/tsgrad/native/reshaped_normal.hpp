@@ -1,4 +1,4 @@
-// The reshaped posterior of Gaussian arms. The formulas are those of tsgrad/policies/reshaped_gaussian.py.
+// The reshaped posterior of Gaussian arms. The formulas are those of tsgrad/policies/reshaped.py.
 
 #pragma once
 
