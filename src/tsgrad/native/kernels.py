@@ -26,9 +26,7 @@ from tsgrad.streams import Purpose
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
 BASELINES = ("null", "oracle", "self")
 
-_SETS = ("avx512", "avx2", "plain")
 _BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
-
 
 Fields = dict[str, FloatArray]
 
@@ -66,47 +64,52 @@ def why_unavailable() -> str | None:
     return None
 
 
-def _named(*names: str) -> Callable[[Any], Fields]:
-    """Gives the named attributes of a problem or a policy, without those that are None."""
-
-    def fields(owner: Any) -> Fields:
-        given = {name: getattr(owner, name) for name in names}
-        return {
-            name: np.asarray(value, dtype=np.float64, order="C") for name, value in given.items() if value is not None
-        }
-
-    return fields
+def _fields(owner: Any, *names: str) -> Fields:
+    """The named attributes of a problem or a policy, without those that are None."""
+    given = {name: getattr(owner, name) for name in names}
+    return {name: np.asarray(value, np.float64, order="C") for name, value in given.items() if value is not None}
 
 
-class _Law(NamedTuple):
-    """A law of the kernels, and its fields for a problem and a policy."""
-
-    name: str
-    fields: Callable[[Any, Any], Fields]
+def _gaussian(problem: GaussianBandit) -> Fields:
+    return _fields(problem, "prior_mean", "prior_std", "noise_std")
 
 
-def _of_policy(*names: str) -> Callable[[Any, Any], Fields]:
-    return lambda problem, policy: _named(*names)(policy)
+def _bernoulli(problem: BernoulliBandit) -> Fields:
+    return _fields(problem, "alpha", "beta")
 
 
-def _of_start(*names: str) -> Callable[[Any, Any], Fields]:
-    """Plain Thompson sampling is what a reshaped policy starts from."""
-    return lambda problem, policy: _named(*names)(ReshapedThompson(problem))
+def _reshaped_normal(problem: GaussianBandit, policy: Any) -> Fields:
+    return _fields(policy, "prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
 
 
-_GAUSSIAN = ("prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
-_BERNOULLI = ("log_alpha", "log_beta", "log_evidence_weight", "decay")
+def _reshaped_beta(problem: BernoulliBandit, policy: Any) -> Fields:
+    return _fields(policy, "log_alpha", "log_beta", "log_evidence_weight", "decay")
+
+
+def _plain_normal(problem: GaussianBandit, policy: Thompson) -> Fields:
+    return _reshaped_normal(problem, ReshapedThompson(problem))
+
+
+def _plain_beta(problem: BernoulliBandit, policy: Thompson) -> Fields:
+    return _reshaped_beta(problem, ReshapedThompson(problem))
+
+
+def _index(problem: Any, policy: IndexPolicy) -> Fields:
+    return _fields(policy, "table", "spread")
+
+
+# What kernels there are: the arms of a problem with their fields, and the law of a policy over them with its own.
 _ARMS: dict[type, tuple[str, Callable[[Any], Fields]]] = {
-    GaussianBandit: ("gaussian", _named("prior_mean", "prior_std", "noise_std")),
-    BernoulliBandit: ("bernoulli", _named("alpha", "beta")),
+    GaussianBandit: ("gaussian", _gaussian),
+    BernoulliBandit: ("bernoulli", _bernoulli),
 }
-_LAWS: dict[tuple[type, type], _Law] = {
-    (GaussianBandit, Thompson): _Law("reshaped-normal", _of_start(*_GAUSSIAN)),
-    (GaussianBandit, ReshapedGaussian): _Law("reshaped-normal", _of_policy(*_GAUSSIAN)),
-    (GaussianBandit, IndexPolicy): _Law("index", _of_policy("table", "spread")),
-    (BernoulliBandit, Thompson): _Law("reshaped-beta", _of_start(*_BERNOULLI)),
-    (BernoulliBandit, ReshapedBernoulli): _Law("reshaped-beta", _of_policy(*_BERNOULLI)),
-    (BernoulliBandit, IndexPolicy): _Law("index", _of_policy("table", "spread")),
+_LAWS: dict[tuple[type, type], tuple[str, Callable[[Any, Any], Fields]]] = {
+    (GaussianBandit, Thompson): ("reshaped-normal", _plain_normal),
+    (GaussianBandit, ReshapedGaussian): ("reshaped-normal", _reshaped_normal),
+    (GaussianBandit, IndexPolicy): ("index", _index),
+    (BernoulliBandit, Thompson): ("reshaped-beta", _plain_beta),
+    (BernoulliBandit, ReshapedBernoulli): ("reshaped-beta", _reshaped_beta),
+    (BernoulliBandit, IndexPolicy): ("index", _index),
 }
 
 
@@ -118,13 +121,13 @@ def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     ('gaussian', 'reshaped-normal', array([0., 0.]))
     """
     model = problem.model
-    law = _LAWS.get((type(model), type(policy)))
-    if law is None or model is not problem.truth:
+    found = _LAWS.get((type(model), type(policy)))
+    if found is None or model is not problem.truth:
         return None
-    arms, fields = _ARMS[type(model)]
+    (arms, problem_fields), (law, policy_fields) = _ARMS[type(model)], found
     names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
     parameters = tuple(dict.fromkeys(name.partition("[")[0] for name in names))
-    return Kernel(arms, law.name, fields(model), law.fields(model, policy), parameters)
+    return Kernel(arms, law, problem_fields(model), policy_fields(model, policy), parameters)
 
 
 def _processors() -> int:
@@ -156,10 +159,14 @@ def _calls(
     first_block: int = 0,
     available: Any = None,
 ) -> Iterator[dict[str, Any]]:
-    """The arguments of one call after the other, each for a bounded number of blocks; `episodes` is where they end."""
-    module = compiled()
-    mask = None if available is None else _check_available(available, horizon, next(iter(kernel.problem.values())).size)
-    blocks = -(-episodes // module.BLOCK)
+    """The arguments of one call after the other, each for a bounded number of blocks.
+
+    From block `first_block` on; `episodes` is where they end. `available` [T, K] says which arms can be played at
+    each step, of all episodes; None where all can.
+    """
+    arms = next(iter(kernel.problem.values())).size
+    mask = None if available is None else _check_available(available, horizon, arms)
+    blocks = -(-episodes // compiled().BLOCK)
     for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {
             "arms": kernel.arms,
@@ -191,7 +198,10 @@ def gradient_blocks(
     instruction_set: str | None = None,
     **where: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P]."""
+    """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P].
+
+    `where` is what `_calls` takes: horizon, seed, purpose, iteration, episodes, precision, first_block, available.
+    """
     for call in _calls(kernel, threads=threads, **where):
         yield compiled(instruction_set).gradient(
             **call,
@@ -212,6 +222,9 @@ def simulation_blocks(
     instruction_set: str | None = None,
     **where: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Regret and reward [block, 256], regret of each step [block, T], pulls [block, K]; arms and rewards on request."""
+    """Regret and reward [block, 256], regret of each step [block, T], pulls [block, K]; arms and rewards on request.
+
+    `where` is as for `gradient_blocks`.
+    """
     for call in _calls(kernel, threads=threads, **where):
         yield compiled(instruction_set).simulate(**call, trajectories=trajectories)
