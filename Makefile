@@ -5,14 +5,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check bench browser picture sanitize
+.PHONY: demo test test-all check bench browser picture sanitize
 
 demo: $(READY)
 	rm -rf runs/demo
 	$(BIN)/tsgrad reproduce hetero --out runs/demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# With what is long and rare.
+test-all: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m ""
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,8 +1,10 @@
-"""Shared by all tests: shapes checked at run time, one core a worker, no table kept from before."""
+"""Shared by all tests: shapes checked at run time, one core a worker, no table kept from before, quick compilation."""
 
+import gc
 import os
 import tempfile
 
+import pytest
 from jaxtyping import install_import_hook
 
 # Tables kept by an earlier version must not stand in for those of this one.
@@ -13,6 +15,10 @@ if os.environ.get("PYTEST_XDIST_WORKER") and hasattr(os, "sched_setaffinity"):
     _cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {_cores[int(os.environ["PYTEST_XDIST_WORKER"][2:]) % len(_cores)]})
 
+# XLA's older emitters compile in two thirds of the time and memory, which is where most of both goes in tests; their
+# code is as fast, and differs in the last places alone. What compares bits with those of users drops the flag.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+
 # Where arrays flow, shapes are checked; where users hand things in, the library's own checks must speak.
 install_import_hook(
     [
@@ -22,7 +28,6 @@ install_import_hook(
         "tsgrad.simulation.instance",
         "tsgrad.simulation.step",
         "tsgrad.simulation.rollout",
-        "tsgrad.estimate.episode",
         "tsgrad.estimate.look_ahead",
         "tsgrad.estimate.metrics",
         "tsgrad.estimate.baselines",
@@ -30,3 +35,21 @@ install_import_hook(
     ],
     "shape_checker.check",
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Before fixtures of any scope: what takes longer to compile than to run is compiled without optimisation."""
+    import jax
+
+    jax.config.update("jax_disable_most_optimizations", item.get_closest_marker("formulas") is not None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_anew():
+    """What a module has compiled goes with it: modules share hardly any compilation, and memory would only grow."""
+    yield
+    import jax
+
+    jax.clear_caches()
+    gc.collect()

@@ -12,6 +12,8 @@ import tsgrad as tg
 from tsgrad.laws import NormalDraw, NormalLaw, ProductLaw
 from tsgrad.policies import Memoryless
 
+pytestmark = pytest.mark.formulas
+
 
 class Unnormalised(ProductLaw):
     """A normal law that forgot its scale."""

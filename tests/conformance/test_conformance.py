@@ -9,6 +9,8 @@ import tsgrad as tg
 from tsgrad import policies, problems
 from tsgrad.policies import parameter_vector, with_parameters
 
+pytestmark = pytest.mark.formulas
+
 PROBLEMS = {
     "gaussian": tg.GaussianBandit(prior_mean=[0.3, 0.0, -0.2], prior_std=[1.0, 0.5, 2.0], noise_std=[0.5, 1.0, 3.0]),
     "bernoulli": tg.BernoulliBandit(alpha=[1.0, 3.0, 0.7], beta=[1.0, 2.0, 2.2]),

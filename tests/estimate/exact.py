@@ -5,7 +5,7 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import integrate, stats
+from scipy import integrate, special
 
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
@@ -44,14 +44,19 @@ def gaussian_reward(problem, policy, horizon):
 
 def gaussian_gradient(problem, policy, horizon):
     with jax.enable_x64(True):
-        of_vector = jax.grad(lambda moved: gaussian_reward(problem, moved, horizon))(jax.tree.map(jnp.asarray, policy))
-        return parameter_vector(of_vector)
+        slope = jax.jit(jax.grad(lambda moved: gaussian_reward(problem, moved, horizon)))
+        return parameter_vector(slope(jax.tree.map(jnp.asarray, policy)))
 
 
 def beta_choice(law):
     """P(arm 0 has the larger draw), by quadrature."""
-    arms = [stats.beta(float(law.alpha[arm]), float(law.beta[arm])) for arm in (0, 1)]
-    value, _ = integrate.quad(lambda x: arms[0].pdf(x) * arms[1].cdf(x), 0, 1, epsabs=1e-12, epsrel=1e-12, limit=400)
+    (alpha, other_alpha), (beta, other_beta) = np.asarray(law.alpha, float), np.asarray(law.beta, float)
+    scale = special.beta(alpha, beta)
+
+    def integrand(x):
+        return x ** (alpha - 1) * (1 - x) ** (beta - 1) / scale * special.betainc(other_alpha, other_beta, x)
+
+    value, _ = integrate.quad(integrand, 0, 1, epsabs=1e-12, epsrel=1e-12, limit=400)
     return np.array([value, 1 - value])
 
 

@@ -8,6 +8,8 @@ import pytest
 
 import tsgrad as tg
 
+pytestmark = pytest.mark.formulas
+
 
 class Correlated(tg.FiniteArms):
     """A bandit whose arms share one mean: enough of a problem to be refused by `fin`."""

@@ -58,10 +58,10 @@ def test_agrees_with_finite_differences(gradients):
         )
         return (down - up) / (2 * step)
 
+    along = tg.gradient(problem, policy, tg.Estimator("mean", "self"), horizon=HORIZON, episodes=1_000_000, seed=13)
     for index, direction in enumerate(directions):
         direction = direction / np.linalg.norm(direction)
         sample = (4 * slope(direction, 0.1) - slope(direction, 0.2)) / 3
-        along = tg.gradient(problem, policy, tg.Estimator("mean", "self"), horizon=HORIZON, episodes=1_000_000, seed=13)
         expected = along.mean @ direction
         error = np.sqrt(np.sum((along.standard_error * direction) ** 2) * 2 + sample.var() / sample.size)
         assert abs(sample.mean() - expected) < z_bound(len(directions)) * error

@@ -7,6 +7,8 @@ import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.streams import Purpose
 
+pytestmark = pytest.mark.formulas
+
 GAUSSIAN = tg.GaussianBandit(prior_mean=[0, 0.3, 0], noise_std=[0.5, 1, 2])
 CASES = {
     "gaussian": (GAUSSIAN, tg.ReshapedThompson(GAUSSIAN)),

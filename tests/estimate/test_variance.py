@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 import tsgrad as tg
 from exact import bernoulli_values
 from false_alarms import z_bound
+from test_exact_gradients import estimator
 from tsgrad.policies import with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
 
@@ -137,58 +138,38 @@ def test_the_counterexample_to_obs_exceeding_mean():
     assert error[0] < 0.5
 
 
-@pytest.mark.parametrize(
-    "pair",
-    [
-        "obs/oracle",
-        "mean/self",
-        "mean/oracle",
-        "bayes/oracle",
-        "bayes/self",
-        "fin/self",
-        "fin/oracle",
-        "q/self",
-        "obs/value",
-    ],
+POSTERIOR_PAIRS = (
+    *("obs/oracle", "mean/self", "mean/oracle", "bayes/oracle", "bayes/self"),
+    *("fin/self", "fin/oracle", "q/self", "obs/value"),
 )
-def test_posterior_world_has_the_same_mean_and_covariance(pair):
-    """Two independent samples of 100,000 episodes: means; second moments along 12 axes, 12 directions and the trace."""
+
+
+@pytest.fixture(scope="module")
+def two_worlds():
+    """Every pair's gradients of 100,000 episodes in their true worlds, and of others in worlds of the posterior."""
     problem = tg.GaussianBandit(prior_mean=[0, 0.3, 0], noise_std=[0.5, 1, 2])
     policy = tg.ReshapedThompson(problem)
-    metric, baseline = pair.split("/")
-    lookaheads = {"lookaheads": 2} if metric == "q" or baseline == "value" else {}
+
+    def gradients(world, seed):
+        estimators = {pair: estimator(pair, world=world) for pair in POSTERIOR_PAIRS}
+        return tg.episode_gradients(problem, policy, estimators, horizon=5, episodes=100_000, seed=seed)
+
+    return gradients("true", 16), gradients("posterior", 17)
+
+
+@pytest.mark.parametrize("pair", POSTERIOR_PAIRS)
+def test_posterior_world_has_the_same_mean_and_covariance(pair, two_worlds):
+    """Two independent samples of 100,000 episodes: means; second moments along 12 axes, 12 directions and the trace."""
     directions = np.concatenate([np.eye(12), np.random.default_rng(6).standard_normal((12, 12))])
-    samples = [
-        tg.episode_gradients(
-            problem,
-            policy,
-            {"one": tg.Estimator(metric, baseline, world=world, **lookaheads)},
-            horizon=5,
-            episodes=100_000,
-            seed=seed,
-        )["one"]
-        for world, seed in (("true", 16), ("posterior", 17))
-    ]
     for statistics in (lambda sample: sample, lambda sample: second_moments(sample, directions)):
-        true, drawn = map(statistics, samples)
+        true, drawn = (statistics(found[pair]) for found in two_worlds)
         error = np.sqrt((true.var(axis=0) + drawn.var(axis=0)) / len(true))
         assert np.max(np.abs(true.mean(axis=0) - drawn.mean(axis=0)) / error) < z_bound(37 * 9)
 
 
 def test_look_aheads_calm_as_their_number_grows():
     problem = tg.GaussianBandit(arms=2)
-    policy = tg.ReshapedThompson(problem)
-    spread = [
-        np.sum(
-            tg.episode_gradients(
-                problem,
-                policy,
-                {"q": tg.Estimator("q", "value", lookaheads=number)},
-                horizon=4,
-                episodes=20_000,
-                seed=18,
-            )["q"].var(axis=0)
-        )
-        for number in (1, 4, 16)
-    ]
+    estimators = {number: tg.Estimator("q", "value", lookaheads=number) for number in (1, 4, 16)}
+    found = tg.episode_gradients(problem, tg.ReshapedThompson(problem), estimators, horizon=4, episodes=20_000, seed=18)
+    spread = [np.sum(sample.var(axis=0)) for sample in found.values()]
     assert spread[0] > 1.5 * spread[1] > 2 * spread[2]

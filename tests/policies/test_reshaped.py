@@ -9,6 +9,8 @@ import tsgrad as tg
 from tsgrad.policies import Clock, ReshapedGaussian, parameter_names, parameter_vector, with_parameters
 from tsgrad.problems.gaussian import GaussianBelief
 
+pytestmark = pytest.mark.formulas
+
 
 def test_the_formula_of_the_paper():
     with jax.enable_x64(True):

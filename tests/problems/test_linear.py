@@ -8,6 +8,8 @@ import pytest
 import tsgrad as tg
 from tsgrad.problems import FunctionContexts
 
+pytestmark = pytest.mark.formulas
+
 FEATURES = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [1.0, 1.0, 0.0], [0.2, 0.1, 1.0]])
 COVARIANCE = np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 2.0]])
 MEAN, NOISE = np.array([0.1, 0.0, -0.3]), np.array([0.5, 1.0, 1.0, 2.0])

@@ -9,6 +9,8 @@ from scipy import integrate, optimize
 import tsgrad as tg
 from tsgrad.laws import FramedDraw
 
+pytestmark = pytest.mark.formulas
+
 FEATURES = np.array([[1.0, 0.5], [-0.3, 1.0], [0.8, -1.2]])
 MEAN, COVARIANCE = np.array([0.3, -0.2]), np.array([[2.0, 0.6], [0.6, 1.0]])
 PROBLEM = tg.LogisticBandit(features=FEATURES, prior_mean=MEAN, prior_covariance=COVARIANCE)

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.estimate.metrics import Metric
 from tsgrad.registry import register
+from tsgrad.simulation import Episode
 
 
 class Baseline(eqx.Module):

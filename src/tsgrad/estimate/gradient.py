@@ -5,15 +5,14 @@ from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, UInt32
+from jaxtyping import Array, Bool, Float, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_finite_results, check_type
-from tsgrad.estimate.episode import play
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.moments import NOTHING, Moments
 from tsgrad.estimate.score import gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
@@ -26,7 +25,7 @@ from tsgrad.simulation import (
     Workload,
     WorkloadOptions,
     choose_engine,
-    native_arguments,
+    play,
     ready_for,
 )
 from tsgrad.streams import Purpose
@@ -43,6 +42,38 @@ class Gradient(NamedTuple):
     regret: float
     regret_standard_error: float
     names: tuple[str, ...]  # [P]
+
+
+class Moments(NamedTuple):
+    """Count, mean, and sum of squared deviations from it. Any axes, the same for `mean` and `spread`."""
+
+    count: Any
+    mean: Any
+    spread: Any
+
+    @classmethod
+    def of(cls, values: Float[Array, "B *rest"], real: Bool[Array, "B"]) -> "Moments":
+        """Moments over the first axis of the values that are real."""
+        kept = real.reshape(real.shape + (1,) * (values.ndim - 1))
+        count = jnp.sum(real)
+        mean = jnp.sum(jnp.where(kept, values, 0), axis=0) / jnp.maximum(count, 1)
+        return cls(count, mean, jnp.sum(jnp.where(kept, (values - mean) ** 2, 0), axis=0))
+
+    def add(self, other: "Moments") -> "Moments":
+        """Moments of both samples together, in float64 (Chan, Golub and LeVeque, 1979)."""
+        count = self.count + int(other.count)
+        step = np.asarray(other.mean, np.float64) - self.mean
+        mean = self.mean + step * (int(other.count) / count)
+        spread = self.spread + other.spread + step**2 * (self.count * int(other.count) / count)
+        return Moments(count, mean, spread)
+
+    @property
+    def standard_error(self) -> Any:
+        """Of the mean; infinite for a sample of one."""
+        return np.sqrt(self.spread / (self.count - 1) / self.count) if self.count > 1 else self.spread + np.inf
+
+
+NOTHING = Moments(0, 0.0, 0.0)
 
 
 @eqx.filter_jit
@@ -83,20 +114,18 @@ def gradient_engine(
 
     A block gives moments of the gradient and of the regret; with `every_episode` every gradient [B, E, P].
     """
+    asked: dict[str, Any] = {
+        "metric": estimators[0].metric_name,
+        "baseline": estimators[0].baseline_name,
+        "rollouts": estimators[0].rollouts,
+        "single_time": estimators[0].single_time,
+        "every_episode": every_episode,
+    }
 
     def on_native(policy: SamplingPolicy, workload: Workload) -> Iterator[Any]:
         kernel = native.kernel_for(problem, policy)
         assert kernel is not None
-        (estimator,) = estimators
-        for blocks in native.gradient_blocks(
-            kernel,
-            metric=estimator.metric_name,
-            baseline=estimator.baseline_name,
-            rollouts=estimator.rollouts,
-            single_time=estimator.single_time,
-            every_episode=every_episode,
-            **native_arguments(workload),
-        ):
+        for blocks in native.gradient_blocks(kernel, **asked, **workload.for_kernels):
             if every_episode:
                 yield np.concatenate(blocks["every_episode"])[:, None]
                 continue

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.policies import Clock
-from tsgrad.simulation import State, Trajectory, decide, take_step
+from tsgrad.simulation import Episode, State, Trajectory, decide, take_step
 from tsgrad.streams import Stream
 
 

@@ -12,12 +12,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.policies import Thompson
 from tsgrad.problems import IndependentArms, Problem
 from tsgrad.registry import register
-from tsgrad.simulation import State, Trajectory, take_step
+from tsgrad.simulation import Episode, State, Trajectory, take_step
 
 
 class Metric(eqx.Module):
@@ -129,7 +128,7 @@ class FiniteSampleMean(Metric):
     """`fin`: the mean of each arm as well as it can be known by the end, if from t on it alone were pulled.
 
     Admissible where arms are independent and the model is right: that estimate averages the true mean over what no
-    run from t on can learn about the arm. Not separable: the estimate changes with t.
+    rollout from t on can learn about the arm. Not separable: the estimate changes with t.
     """
 
     trusts_model: ClassVar[bool] = True
@@ -141,9 +140,11 @@ class FiniteSampleMean(Metric):
         return jnp.sum(from_here_on(played.astype(estimates.dtype)) * estimates, axis=1)
 
     def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        estimates = self._estimates(episode, rollout)
-        best = episode.instance.best_arms()[:, None] == jnp.arange(estimates.shape[1])
-        return jnp.sum(from_here_on(best.astype(estimates.dtype)) * estimates, axis=1)
+        estimates, best = self._estimates(episode, rollout), episode.instance.best_arms()
+        if episode.instance.contexts.available is None:  # one arm is the best of all steps
+            return episode.left * estimates[:, best[0]]
+        at_step = best[:, None] == jnp.arange(estimates.shape[1])
+        return jnp.sum(from_here_on(at_step.astype(estimates.dtype)) * estimates, axis=1)
 
     def _estimates(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T K"]:
         model, instance = episode.model, episode.instance

@@ -11,13 +11,12 @@ from jaxtyping import Array, UInt32
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_finite_results
-from tsgrad.estimate.episode import from_live_rollout
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
 from tsgrad.estimate.score import gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
 from tsgrad.problems import AnyProblem, FiniteArms, Problem
-from tsgrad.simulation import BLOCK, Precision, Recorded, Workload, over_blocks, regret, replay
+from tsgrad.simulation import BLOCK, Precision, Recorded, Workload, from_live_rollout, over_blocks, regret, replay
 from tsgrad.streams import Address, Purpose
 
 

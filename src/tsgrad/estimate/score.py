@@ -11,12 +11,11 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from tsgrad.estimate.baselines import Baseline
-from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.metrics import Metric
 from tsgrad.policies import Clock, SamplingPolicy, split
 from tsgrad.problems import Problem
-from tsgrad.simulation import Trajectory
+from tsgrad.simulation import Episode, Trajectory
 from tsgrad.streams import Stream
 
 

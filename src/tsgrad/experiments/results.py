@@ -20,8 +20,7 @@ from tsgrad.experiments.parts import SELECTED, evaluation_file, policies, read_b
 from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
-from tsgrad.policies import SamplingPolicy
-from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
+from tsgrad.policies import ReshapedGaussian, SamplingPolicy
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
 from tsgrad.streams import Purpose

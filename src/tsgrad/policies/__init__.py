@@ -19,10 +19,9 @@ from tsgrad.policies.base import (
 )
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
-from tsgrad.policies.reshaped import ReshapedThompson
+from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
 from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
 from tsgrad.policies.reshaped_evidence import ReshapedEvidence
-from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
 from tsgrad.policies.reshaped_normal import ReshapedNormal
 from tsgrad.policies.rivals import (
     BayesUCB,

@@ -1,6 +1,5 @@
 """Simulation: workloads, instances, the transition, rollouts through instances, and engines that run many of them."""
 
-from tsgrad.simulation.conditions import Conditions
 from tsgrad.simulation.engines import (
     Engine,
     EngineName,
@@ -11,16 +10,17 @@ from tsgrad.simulation.engines import (
     engines,
     over_blocks,
 )
-from tsgrad.simulation.episodes import Episodes, native_arguments, ready_for, simulate, simulation_engine, summarised
+from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulation_engine, summarised
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
 from tsgrad.simulation.recorded import Recorded, replay
-from tsgrad.simulation.rollout import Trajectory, regret, roll_out
+from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
 from tsgrad.simulation.step import State, decide, start, take_step
 from tsgrad.simulation.workload import (
     BLOCK,
     CHUNK,
     MOST_EPISODES,
     MOST_STEPS,
+    Conditions,
     Precision,
     Traced,
     Workload,
@@ -36,6 +36,7 @@ __all__ = [
     "Engine",
     "EngineName",
     "EngineReport",
+    "Episode",
     "Episodes",
     "Instance",
     "JaxEngine",
@@ -52,8 +53,9 @@ __all__ = [
     "decide",
     "draw_instance",
     "engines",
-    "native_arguments",
+    "from_live_rollout",
     "over_blocks",
+    "play",
     "ready_for",
     "redraw_instance",
     "regret",

@@ -73,7 +73,7 @@ def simulation_engine(
     def on_native(policy: Policy, workload: Workload) -> Iterator[dict[str, Any]]:
         kernel = native.kernel_for(problem, policy)
         assert kernel is not None
-        return native.simulation_blocks(kernel, **native_arguments(workload))
+        return native.simulation_blocks(kernel, **workload.for_kernels)
 
     return choose_engine(
         engine,
@@ -81,20 +81,6 @@ def simulation_engine(
         jax=JaxEngine(lambda policy, traced, block: _simulate_block(problem, policy, traced, block, trajectories)),
         native_engine=NativeEngine(on_native),
     )
-
-
-def native_arguments(workload: Workload) -> dict[str, Any]:
-    """A workload as the kernels take it."""
-    return {
-        "horizon": workload.horizon,
-        "seed": workload.seed,
-        "purpose": workload.purpose,
-        "iteration": workload.iteration,
-        "episodes": workload.first_episode + workload.episodes,
-        "precision": workload.precision,
-        "first_block": workload.blocks.start,
-        "available": workload.conditions.available,
-    }
 
 
 def simulate(

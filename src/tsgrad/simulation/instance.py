@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.problems import AnyProblem, Context, Problem
-from tsgrad.simulation.conditions import ALL_ARMS, Conditions
+from tsgrad.simulation.workload import ALL_ARMS, Conditions
 from tsgrad.streams import Address, Noise, Stream
 
 

@@ -1,4 +1,4 @@
-"""A workload: which episodes are to be simulated. Frozen, checked once, handed down whole."""
+"""A workload: which episodes are to be simulated, under which conditions. Frozen, checked once, handed down whole."""
 
 import contextlib
 import dataclasses
@@ -8,10 +8,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, UInt32
+from jaxtyping import Array, Bool, Integer, UInt32
 
+from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_choice, check_count, check_type
-from tsgrad.simulation.conditions import Conditions
+from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.streams import Address, Purpose
 
 BLOCK = 256  # episodes; large enough to hide the cost of a step, small enough for its arrays to stay in cache
@@ -20,6 +21,53 @@ MOST_STEPS = 2**31 - 1
 MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
 
 Precision = Literal["float32", "float64"]
+
+
+class Conditions(eqx.Module):
+    """What a deployment adds to a problem. `available` says which arms can be played at each step: an array [T, K] of
+    booleans, with at least one arm a step; left out, all arms can. The oracle chooses among the same arms.
+
+        >>> Conditions(available=[[True, False], [False, False]])
+        Traceback (most recent call last):
+        tsgrad.checks.BadInput: available[1] must have an arm that can be played, got none
+    """
+
+    available: Leaf | None
+
+    def __init__(self, *, available: Any = None) -> None:
+        self.available = None if available is None else _check_available(available)
+
+    def check(self, problem: AnyProblem, horizon: int) -> None:
+        """Raises BadInput where they don't fit a problem and a horizon."""
+        if self.available is None:
+            return
+        truth = problem.truth
+        if not isinstance(truth, FiniteArms):
+            raise BadInput(f"available must be left out for {type(truth).__name__}: its arms are not finitely many")
+        if self.available.shape != (horizon, truth.arms):
+            raise BadInput(
+                f"available must have axes [T, K], here ({horizon}, {truth.arms}), got shape {self.available.shape}"
+            )
+
+    def applied(self, context: Context, t: Integer[Array, ""]) -> Context:
+        """What is seen before the choice at step t, under these conditions."""
+        if self.available is None:
+            return context
+        now = jnp.asarray(self.available)[t - 1]
+        return context._replace(available=now if context.available is None else now & context.available)
+
+
+ALL_ARMS = Conditions()
+
+
+def _check_available(available: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    array = np.asarray(available)
+    if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
+        raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
+    empty = np.flatnonzero(~array.any(axis=1))
+    if empty.size:
+        raise BadInput(f"available[{empty[0]}] must have an arm that can be played, got none")
+    return array
 
 
 class WorkloadOptions(TypedDict, total=False):
@@ -96,6 +144,20 @@ class Workload:
         """The numbers of the blocks that hold the episodes."""
         first = self.first_episode // BLOCK
         return range(first, first - (-self.episodes // BLOCK))
+
+    @property
+    def for_kernels(self) -> dict[str, Any]:
+        """What the native kernels take of it."""
+        return {
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "purpose": self.purpose,
+            "iteration": self.iteration,
+            "episodes": self.first_episode + self.episodes,
+            "precision": self.precision,
+            "first_block": self.blocks.start,
+            "available": self.conditions.available,
+        }
 
     @property
     def traced(self) -> "Traced":

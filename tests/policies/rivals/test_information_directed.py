@@ -18,6 +18,8 @@ from tsgrad.policies.rivals.information_directed import best_mixture
 from tsgrad.problems import ArmMoments, BetaArm, Context
 from tsgrad.streams import Address, Purpose, Stream
 
+pytestmark = pytest.mark.formulas
+
 GAUSSIAN = {  # means, standard deviations, noise
     "alike": ([0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]),
     "mixed": ([0.3, 0.0, -0.4, 0.8], [0.5, 1.0, 1.5, 0.3], [0.5, 1.0, 2.0, 1.0]),

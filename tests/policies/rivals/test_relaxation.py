@@ -17,6 +17,8 @@ from tsgrad.problems import Context
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.streams import Address, Purpose, Stream
 
+pytestmark = pytest.mark.formulas
+
 PROBLEM = tg.GaussianBandit(prior_mean=[0.2, -0.1], prior_std=[1.0, 2.0], noise_std=[0.5, 3.0])
 BELIEF = GaussianBelief(jnp.array([3.0, 1.0]), jnp.array([2.0, -1.0]))
 

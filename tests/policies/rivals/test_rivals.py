@@ -127,6 +127,7 @@ def some_belief(by=0.0, order=(0, 1, 2)):
     return problem, GaussianBelief(jnp.array(pulls[order]), jnp.array((total + by * pulls)[order])), tries[order]
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_what_changes_nothing(name):
     """A constant added to all means: the same 512 choices, from the same noise, in float64.
@@ -149,6 +150,7 @@ def test_what_changes_nothing(name):
         assert np.all(np.abs(after - before) <= z_bound(48) * np.sqrt(2 * average * (1 - average) / 512))
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("name", GAUSSIAN)
 def test_gaussian_beliefs_at_the_edge(name):
     """An arm that is never best, equal means, an arm never tried: unit priors and noise, early and at the last step."""
@@ -161,6 +163,7 @@ def test_gaussian_beliefs_at_the_edge(name):
                 assert np.all(arms == 1)
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("name", BERNOULLI)
 def test_bernoulli_beliefs_at_the_edge(name):
     """Priors of a hundredth of a count put all mass at 0 and 1."""
@@ -173,6 +176,7 @@ def test_bernoulli_beliefs_at_the_edge(name):
                 assert np.all(arms == 1)
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize(
     ("name", "of"),
     [*((name, tg.GaussianBandit) for name in GAUSSIAN), *((name, tg.BernoulliBandit) for name in BERNOULLI)],
@@ -194,6 +198,7 @@ def test_round_trip(name):
     assert to_data(again) == to_data(rival)
 
 
+@pytest.mark.formulas
 def test_satisficing_plays_what_was_tried_first():
     """Among arms that are good enough; with no tolerance, what Thompson sampling plays."""
     problem, belief, tries = some_belief()
@@ -206,6 +211,7 @@ def test_satisficing_plays_what_was_tried_first():
     assert memory.first[2] < memory.first[0] < memory.first[1]
 
 
+@pytest.mark.formulas
 def test_top_two_plays_another_arm_as_often_as_it_says():
     """Where one arm is surely best, it is played with probability beta: 2,048 choices, one comparison."""
     problem = tg.GaussianBandit(arms=3)
