@@ -32,6 +32,9 @@ class BernoulliArms {
       reward[l] = uniform_at<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l])) < mean[l] ? Real(1) : Real(0);
   }
 
+  // What a reward adds to the total of its arm.
+  Real evidence(int, Real reward) const { return reward; }
+
   Real posterior_mean(int k, Real pulls, Real total) const {
     const Real alpha = prior_alpha_[k] + total, beta = prior_beta_[k] + (pulls - total);
     return alpha / (alpha + beta);

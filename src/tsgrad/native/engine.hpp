@@ -207,7 +207,7 @@ class Group {
       arm.fill(k);
       TSGRAD_EACH_LANE mean[l] = theta_[row_of(k) + l];
       kernel_.arms.rewards(reward_keys_, t, arm, mean, reward);
-      TSGRAD_EACH_LANE sums[row_of(k) + l] += reward[l];
+      TSGRAD_EACH_LANE sums[row_of(k) + l] += kernel_.arms.evidence(k, reward[l]);
     }
   }
 

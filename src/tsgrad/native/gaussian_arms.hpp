@@ -36,8 +36,11 @@ class GaussianArms {
       reward[l] = mean[l] + noise_std[l] * normal<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l]));
   }
 
+  // What a reward adds to the total of its arm: what it exceeds the prior mean by.
+  Real evidence(int k, Real reward) const { return reward - prior_mean_[k]; }
+
   Real posterior_mean(int k, Real pulls, Real total) const {
-    return (prior_mean_[k] + prior_ratio_[k] * total) * (1 / (1 + prior_ratio_[k] * pulls));
+    return prior_mean_[k] + prior_ratio_[k] * total * (1 / (1 + prior_ratio_[k] * pulls));
   }
 
   // What an index depends on, as in tsgrad/policies/index.py.

@@ -23,7 +23,8 @@ class ReshapedNormal {
               ScoreRows::of_arms("log_precision_ratio", log_ratio, arms_), ScoreRows::of_arms("decay", decay, arms_)};
     for (int k = 0; k < arms_; ++k) {
       const Bounded ratio(log_ratio[k], 2 * std::log(arms.prior_std[k] / arms.noise_std[k]), kBound);
-      mean_.push_back(Real(mean[k])), ratio_.push_back(Real(ratio.value)), ratio_moves_.push_back(Real(ratio.moves));
+      centre_.push_back(Real(arms.prior_mean[k])), shift_.push_back(Real(mean[k] - arms.prior_mean[k]));
+      ratio_.push_back(Real(ratio.value)), ratio_moves_.push_back(Real(ratio.moves));
     }
     for (int t = 1; t <= horizon; ++t) {
       const double log_left = std::log(double(horizon - t + 1) / horizon);
@@ -57,14 +58,17 @@ class ReshapedNormal {
   }
 
   void renew(Cache& cache, const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total) const {
-    Lanes<Real> mean, ratio, moving, location, shrink, of_location, of_scale;
-    TSGRAD_EACH_LANE
-      mean[l] = mean_[arm[l]], ratio[l] = ratio_[arm[l]], moving[l] = ratio_moves_[arm[l]];
+    Lanes<Real> centre, prior_shift, ratio, moving, location, shrink, of_location, of_scale;
+    TSGRAD_EACH_LANE {
+      centre[l] = centre_[arm[l]], prior_shift[l] = shift_[arm[l]];
+      ratio[l] = ratio_[arm[l]], moving[l] = ratio_moves_[arm[l]];
+    }
     TSGRAD_EACH_LANE {
       const Real share = 1 / (1 + ratio[l] * pulls[l]);
-      location[l] = (mean[l] + ratio[l] * total[l]) * share;
+      const Real shift = (prior_shift[l] + ratio[l] * total[l]) * share;
+      location[l] = centre[l] + shift;
       shrink[l] = std::sqrt(share);
-      of_location[l] = moving[l] * (ratio[l] * (total[l] - location[l] * pulls[l]) * shrink[l]);
+      of_location[l] = moving[l] * (ratio[l] * (total[l] - shift * pulls[l]) * shrink[l]);
       of_scale[l] = moving[l] * (Real(0.5) * ratio[l] * pulls[l] * share);
     }
     TSGRAD_EACH_LANE {
@@ -114,7 +118,7 @@ class ReshapedNormal {
  private:
   const int arms_;
   std::vector<ScoreRows> score_;
-  std::vector<Real> mean_, ratio_, ratio_moves_;           // [K]
+  std::vector<Real> centre_, shift_, ratio_, ratio_moves_;  // [K]; the prior mean is the model's and a shift
   std::vector<Real> std_, inverse_std_, half_, half_log_;  // [T][K]
 };
 

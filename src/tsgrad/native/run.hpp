@@ -51,7 +51,7 @@ struct Run {
     Lanes<Real> counts, sums;
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      counts[l] = pulls[at] += 1, sums[l] = total[at] += reward[l];
+      counts[l] = pulls[at] += 1, sums[l] = total[at] += kernel.arms.evidence(arm[l], reward[l]);
     }
     kernel.law.renew(cache, arm, counts, sums);
   }
