@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_finite_results
+from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
 from tsgrad.estimate.score import gradients_of, most_rollouts
@@ -56,8 +56,9 @@ def gradient_from_episodes(
         (8,)
 
     """
-    gradients, lost = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
-    number = len(lost)
+    _check_estimators(problem, (estimator,))
+    gradients, regrets = replayed_gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
+    number = len(regrets)
     error = np.sqrt(number) if number > 1 else 0.0
 
     def standard_error(sample: FloatArray) -> Any:
@@ -66,8 +67,8 @@ def gradient_from_episodes(
     return Gradient(
         gradients[:, 0].mean(axis=0),
         standard_error(gradients[:, 0]),
-        float(lost.mean()),
-        float(standard_error(lost)),
+        float(regrets.mean()),
+        float(standard_error(regrets)),
         parameter_names(policy),
     )
 
@@ -84,11 +85,18 @@ def recorded_gradients(
 ) -> dict[str, FloatArray]:
     """Each recorded episode's own gradient [N, P], by every estimator."""
     chosen = tuple(estimators.values())
-    gradients, _ = _gradients(problem, policy, chosen, episodes, seed, iteration, precision)
+    _check_estimators(problem, chosen)
+    gradients, _ = replayed_gradients(problem, policy, chosen, episodes, seed, iteration, precision)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
-def _gradients(
+def _check_estimators(problem: AnyProblem, estimators: tuple[Estimator, ...]) -> None:
+    for estimator in estimators:
+        check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
+        estimator.check(problem)
+
+
+def replayed_gradients(
     problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: tuple[Estimator, ...],
@@ -97,9 +105,10 @@ def _gradients(
     iteration: int,
     precision: Precision,
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradients [N, E, P] and regrets [N]."""
-    for estimator in estimators:
-        estimator.check(problem)
+    """Gradients [N, E, P] and regrets [N], whether or not the estimators are right for the problem."""
+    check_type(
+        "episodes", episodes, Recorded, remedy="tsgrad.Recorded(context=..., pseudo_action=..., arm=..., reward=...)"
+    )
     episodes = episodes.with_contexts()
     number, horizon = check_recorded(problem.model, episodes)
     ready = prepared(policy, problem, horizon)
@@ -107,10 +116,10 @@ def _gradients(
     blocks = over_recorded(
         lambda numbers, block: _block(problem.model, ready, estimators, address, numbers, block), episodes, precision
     )
-    gradients, lost, log_prob, led_to_arm = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    gradients, regrets, log_prob, led_to_arm = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
     check_draws(log_prob, led_to_arm)
     check_finite_results("gradient", gradients)
-    return gradients.astype(np.float64), lost.astype(np.float64)
+    return gradients.astype(np.float64), regrets.astype(np.float64)
 
 
 @eqx.filter_jit
