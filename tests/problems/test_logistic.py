@@ -99,7 +99,7 @@ def test_expected_chances_are_integrals_however_wide_the_belief(spread):
             )
 
         mean = integral(lambda chance: chance)
-        std = np.sqrt(integral(lambda chance: (chance - mean) ** 2))
+        std = np.sqrt(integral(lambda chance, mean=mean: (chance - mean) ** 2))
         with jax.enable_x64(True):
             found = _chance_moments(jnp.array([centre]), jnp.array([spread]))
         np.testing.assert_allclose(np.ravel(found), [mean, std], atol=2e-5)
