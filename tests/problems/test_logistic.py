@@ -19,7 +19,7 @@ PROBLEM = tg.LogisticBandit(features=FEATURES, prior_mean=MEAN, prior_covariance
 def believed(problem, arms, rewards):
     belief = problem.prior(len(arms))
     for arm, reward in zip(arms, rewards, strict=True):
-        belief = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward, float))
+        belief = problem.update(belief, tg.Context(), jnp.asarray(arm), jnp.asarray(reward, float))
     return belief
 
 
@@ -70,7 +70,7 @@ def test_separable_data_and_a_wide_prior():
     problem = tg.LogisticBandit(features=[[3.0, 0.0], [0.0, 5.0]], prior_covariance=1e4)
 
     def step(belief, t):
-        return problem.update(belief, None, t % 2, jnp.where(t % 2, 0.0, 1.0)), None
+        return problem.update(belief, tg.Context(), t % 2, jnp.where(t % 2, 0.0, 1.0)), None
 
     belief, _ = jax.lax.scan(step, problem.prior(300), jnp.arange(300))
     signs = 2 * belief.outcomes - 1
