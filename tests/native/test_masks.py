@@ -111,7 +111,7 @@ class Played(NamedTuple):
 
 def instances(mask):
     problem = GAUSSIAN
-    means = per_episode(lambda address: problem.means(problem.draw_world(address.noise(Stream.WORLD)), None))
+    means = per_episode(lambda address: problem.means(problem.draw_world(address.noise(Stream.WORLD)), tg.Context()))
     rewards = means[:, None] + problem.noise_std * normals(Stream.REWARD)
     best = np.argmax(np.where(mask, means[:, None], -np.inf), axis=2)
     return Instances(means, rewards, best)
@@ -220,7 +220,7 @@ def test_a_closed_arm_is_never_played(problem, policy, precision):
     found = simulated(problem, policy, mask, precision)
     arms = found["arms"][0, :N]
     assert np.all(mask[np.arange(T), arms])
-    means = per_episode(lambda address: problem.means(problem.draw_world(address.noise(Stream.WORLD)), None))
+    means = per_episode(lambda address: problem.means(problem.draw_world(address.noise(Stream.WORLD)), tg.Context()))
     lost = np.max(np.where(mask, means[:, None], -np.inf), axis=2) - np.take_along_axis(means, arms, axis=1)
     tolerance = 1e-11 if precision == "float64" else 1e-4
     np.testing.assert_allclose(found["regret"][0, :N], lost.sum(axis=1), atol=tolerance)

@@ -76,7 +76,7 @@ def test_separable_data_and_a_wide_prior():
     problem = tg.LogisticBandit(features=[[3.0, 0.0], [0.0, 5.0]], prior_covariance=1e4)
 
     def step(belief, t):
-        return problem.update(belief, None, t % 2, jnp.where(t % 2, 0.0, 1.0)), None
+        return problem.update(belief, tg.Context(), t % 2, jnp.where(t % 2, 0.0, 1.0)), None
 
     belief, _ = jax.lax.scan(step, problem.prior(300), jnp.arange(300))
     signs = 2 * belief.outcomes - 1
