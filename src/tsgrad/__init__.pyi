@@ -49,6 +49,7 @@ from .policies import ScaledThompson as ScaledThompson
 from .policies import Thompson as Thompson
 from .policies import TopTwoThompson as TopTwoThompson
 from .policies import Uniform as Uniform
+from .policies import check_applies as check_applies
 from .policies import load as load
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit

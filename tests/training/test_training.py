@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -378,13 +379,53 @@ def test_killed_while_writing(tmp_path):
 
 
 def test_estimators_that_no_file_describes_are_not_written(tmp_path):
-    from tsgrad.estimate.baselines import ValueFunction
-    from tsgrad.estimate.metrics import StateActionValue
+    class Unnamed(tg.Baseline):
+        def values(self, metric, episode, metrics):
+            return 0 * metrics
 
-    estimator = tg.Estimator(StateActionValue(1), ValueFunction(4))
-    with pytest.raises(tg.BadInput, match="out must be left out with estimator q/value"):
-        tg.train(HETERO, tg.ReshapedThompson(HETERO), estimator, out=tmp_path / "run", **QUICK)
+    with pytest.raises(tg.BadInput, match=r"out must be left out with estimator mean/Unnamed.*@tsgrad.register"):
+        tg.train(HETERO, tg.ReshapedThompson(HETERO), tg.Estimator("mean", Unnamed()), out=tmp_path / "run", **QUICK)
     assert not (tmp_path / "run").exists()
+
+
+@tg.register("halves-of-the-oracle")
+class HalvesOfTheOracle(tg.Baseline):
+    """A share of what the best arms would have earned; admissible as the whole is."""
+
+    share: float
+
+    def values(self, metric, episode, metrics):
+        return self.share * jax.vmap(lambda rollout: metric.oracle(episode, rollout))(episode.rollouts)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        tg.Estimator("mean", HalvesOfTheOracle(0.5)),
+        tg.Estimator({"kind": "q", "lookaheads": 1}, {"kind": "value", "lookaheads": 2}),
+    ],
+    ids=["own baseline", "look-aheads of either part"],
+)
+def test_runs_with_any_registered_estimator_resume(estimator, tmp_path):
+    """Stopped after one of two iterations and resumed from its files alone: the run that was never stopped."""
+    problem = tg.GaussianBandit(arms=2)
+    options = {
+        "horizon": 2,
+        "episodes": 8,
+        "iterations": 2,
+        "validation_episodes": 8,
+        "check_every": 1,
+        "engine": "jax",
+    }
+
+    def stop(iteration):
+        raise KeyboardInterrupt
+
+    whole = tg.train(problem, tg.ReshapedThompson(problem), estimator, **options)
+    with pytest.raises(KeyboardInterrupt):
+        tg.train(problem, tg.ReshapedThompson(problem), estimator, out=tmp_path / "run", progress=stop, **options)
+    resumed = tg.resume(tmp_path / "run")
+    np.testing.assert_array_equal(parameter_vector(resumed.last), parameter_vector(whole.last))
 
 
 @pytest.mark.parametrize("engine", ["jax", "native"])

@@ -56,8 +56,8 @@ def gradient_from_episodes(
         (8,)
 
     """
-    gradients, lost = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
-    number = len(lost)
+    gradients, regrets = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
+    number = len(regrets)
     error = np.sqrt(number) if number > 1 else 0.0
 
     def standard_error(sample: FloatArray) -> Any:
@@ -66,8 +66,8 @@ def gradient_from_episodes(
     return Gradient(
         gradients[:, 0].mean(axis=0),
         standard_error(gradients[:, 0]),
-        float(lost.mean()),
-        float(standard_error(lost)),
+        float(regrets.mean()),
+        float(standard_error(regrets)),
         parameter_names(policy),
     )
 
@@ -82,7 +82,21 @@ def recorded_gradients(
     iteration: int = 0,
     precision: Precision = "float32",
 ) -> dict[str, FloatArray]:
-    """Each recorded episode's own gradient [N, P], by every estimator."""
+    """Each recorded episode's own gradient, by every estimator.
+
+    Args:
+        problem: what was played; its model is what matters.
+        policy: the policy that played.
+        estimators: by name.
+        episodes: what was recorded, [N, T] first.
+        seed: of the worlds that are drawn from final posteriors.
+        iteration: of the address of those worlds.
+        precision: "float32" or "float64".
+
+    Returns:
+        The gradients [N, P] of each estimator, by its name.
+
+    """
     chosen = tuple(estimators.values())
     gradients, _ = _gradients(problem, policy, chosen, episodes, seed, iteration, precision)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
@@ -107,9 +121,9 @@ def _gradients(
     blocks = over_recorded(
         lambda numbers, block: _block(problem.model, ready, estimators, address, numbers, block), episodes, precision
     )
-    gradients, lost, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    gradients, regrets, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
     check_density(log_prob)
-    return gradients.astype(np.float64), lost.astype(np.float64)
+    return gradients.astype(np.float64), regrets.astype(np.float64)
 
 
 @eqx.filter_jit

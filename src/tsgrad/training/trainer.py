@@ -85,7 +85,16 @@ def train(
 
 
 def resume(out: str | Path, *, progress: Progress = None) -> Run:
-    """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped."""
+    """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped.
+
+    Args:
+        out: the folder of the run.
+        progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
+
+    Returns:
+        The run, as `tsgrad.train` gives it.
+
+    """
     folder = RunFolder(Path(out))
     folder.clean()
     configuration = folder.configuration()
