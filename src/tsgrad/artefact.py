@@ -37,11 +37,16 @@ def write_whole(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
         raise
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Writes a file of text, whole."""
+    write_whole(path, lambda file: file.write(text.encode()))
+
+
 def write_json(path: str | Path, what: str, content: dict[str, Any]) -> None:
     """Writes an artefact: `what` it is, format, version, content. Floats keep every bit."""
     artefact = {"tsgrad": what, "format": FORMAT, "version": version("tsgrad"), **content}
     text = json.dumps(artefact, indent=1, allow_nan=False) + "\n"
-    write_whole(path, lambda file: file.write(text.encode()))
+    write_text(path, text)
 
 
 def read_json(path: str | Path, what: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _NAMES: dict[type, str] = {}
 
 
 def register(kind: str) -> Callable[[Registered], Registered]:
-    """Class decorator: gives a problem or a policy the name under which files mention it."""
+    """Class decorator: gives a problem, policy, metric or baseline the name under which files mention it."""
 
     def add(cls: Registered) -> Registered:
         taken = _CLASSES.get(kind)
@@ -44,6 +44,21 @@ def kinds(base: type) -> list[str]:
     True
     """
     return [kind for kind, cls in _CLASSES.items() if issubclass(cls, base)]
+
+
+def registered_name(cls: type) -> str | None:
+    """The name of a class in files; None where it has none.
+
+    >>> from tsgrad.problems import GaussianBandit
+    >>> registered_name(GaussianBandit)
+    'gaussian'
+    """
+    return _NAMES.get(cls)
+
+
+def registered_class(kind: str) -> Any:
+    """The class that a name in files stands for."""
+    return _CLASSES[kind]
 
 
 def to_data(instance: Any) -> dict[str, Any]:

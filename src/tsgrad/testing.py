@@ -33,7 +33,7 @@ from tsgrad.policies import (
 )
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.registry import from_data, to_data
-from tsgrad.simulation import Trajectory, draw_instance, rollout, simulate
+from tsgrad.simulation import Conditions, Trajectory, draw_instance, roll_out, simulate
 from tsgrad.streams import Address, Noise, Purpose, Stream
 
 _FALSE_ALARM = 1e-6
@@ -76,6 +76,8 @@ def check_policy(
     """
     ready = prepared(policy, problem, horizon)
     _check_runs(policy, problem, horizon, seed)
+    if isinstance(problem, FiniteArms):
+        _check_masks(ready, problem, horizon, seed)
     if isinstance(ready, SamplingPolicy):
         _check_draws(ready, problem, horizon, seed)
         _check_score(ready, problem, horizon, seed)
@@ -125,16 +127,16 @@ def _probe(problem: Problem, horizon: int, seed: int) -> dict[str, FloatArray]:
     def one(episode: Array) -> dict[str, Any]:
         address = home.with_episode(episode)
         instance = draw_instance(problem, address, horizon)
-        run = rollout(problem, Thompson(), instance, address, jnp.uint32(0))
+        rollout = roll_out(problem, Thompson(), instance, address, jnp.uint32(0))
         context = jax.tree.map(lambda leaf: leaf[-1], instance.contexts)
         noise = address.noise(Stream.POSTERIOR)
-        law = problem.posterior(run.final_belief)
+        law = problem.posterior(rollout.final_belief)
         draws = jax.vmap(lambda index: law.sample(noise.at(index)))(jnp.arange(_DRAWS))
         arms = some_arms(context, law, noise)
         means = jax.vmap(lambda arm: problem.mean(instance.world, context, arm))(arms)
         rewards = jax.vmap(lambda arm: instance.reward(jnp.int32(horizon), context, arm))(arms)
         drawn = jax.vmap(lambda arm: jnp.mean(jax.vmap(lambda draw: problem.mean(draw, context, arm))(draws)))(arms)
-        expected = jax.vmap(lambda arm: problem.posterior_mean(run.final_belief, context, arm))(arms)
+        expected = jax.vmap(lambda arm: problem.posterior_mean(rollout.final_belief, context, arm))(arms)
         best = problem.mean(instance.world, context, problem.best_arm(instance.world, context))
         return {
             "reward_residual": rewards - means,
@@ -227,17 +229,37 @@ def _check_runs(policy: Policy, problem: Problem, horizon: int, seed: int) -> No
     """It plays arms that exist, the same ones again for the same seed, in episodes of one step too."""
     for steps in (1, horizon):
         ready = prepared(policy, problem, steps)
-        runs, again = (_runs(ready, problem, steps, seed) for _ in range(2))
-        if isinstance(problem, FiniteArms) and not np.all((runs.arm >= 0) & (runs.arm < problem.arms)):
-            raise CheckFailed(f"act: arms must be from 0 to {problem.arms - 1}, got {np.unique(runs.arm)[:10]}")
-        if not np.array_equal(runs.arm, again.arm):
+        found, again = (_trajectories(ready, problem, steps, seed) for _ in range(2))
+        if isinstance(problem, FiniteArms) and not np.all((found.arm >= 0) & (found.arm < problem.arms)):
+            raise CheckFailed(f"act: arms must be from 0 to {problem.arms - 1}, got {np.unique(found.arm)[:10]}")
+        if not np.array_equal(found.arm, again.arm):
             raise CheckFailed("act: must be a function of its arguments; it played other arms for the same noise")
 
 
-def _runs(policy: Policy, problem: Problem, horizon: int, seed: int) -> Trajectory:
+def _check_masks(policy: Policy, problem: FiniteArms, horizon: int, seed: int) -> None:
+    """It plays available arms only; where all of them are, it plays what it plays without a word about them."""
+    every = np.ones((horizon, problem.arms), bool)
+    free, told = (_trajectories(policy, problem, horizon, seed, available).arm for available in (None, every))
+    if not np.array_equal(free, told):
+        raise CheckFailed("act: plays other arms where context.available says that all arms are there")
+    if problem.arms == 1:
+        return
+    missing = np.arange(horizon)[:, None] % problem.arms == np.arange(problem.arms)
+    played = _trajectories(policy, problem, horizon, seed, ~missing).arm
+    wrong = np.take_along_axis(np.broadcast_to(missing, (len(played), *missing.shape)), played[..., None], 2)
+    if wrong.any():
+        episode, step = np.argwhere(wrong[..., 0])[0]
+        raise CheckFailed(
+            f"act: plays arm {played[episode, step]} at step {step + 1}, where context.available says it is not there:"
+            " choose with tsgrad.largest(values, context)"
+        )
+
+
+def _trajectories(policy: Policy, problem: Problem, horizon: int, seed: int, available: Any = None) -> Trajectory:
     """A few episodes, in float64: checks are of formulas, not of roundings."""
     where: dict[str, Any] = {"horizon": horizon, "episodes": 256, "seed": seed, "engine": "jax"}
-    found = simulate(problem, policy, trajectories=True, precision="float64", **where)
+    conditions = Conditions(available=available)
+    found = simulate(problem, policy, trajectories=True, precision="float64", conditions=conditions, **where)
     if not np.all(np.isfinite(found.regret)):
         raise CheckFailed("act: regret is not finite")
     assert found.trajectories is not None
@@ -249,17 +271,19 @@ def _check_draws(policy: SamplingPolicy, problem: Problem, horizon: int, seed: i
     step = min(2, horizon - 1)
     clock = Clock(step + 1, horizon)
     with jax.enable_x64(True):
-        run = _first_run(policy, problem, horizon, seed)
-        belief, memory, context = jax.tree.map(lambda leaf: leaf[step], (run.belief, run.memory, run.context))
+        rollout = _first_rollout(policy, problem, horizon, seed)
+        belief, memory, context = jax.tree.map(
+            lambda leaf: leaf[step], (rollout.belief, rollout.memory, rollout.context)
+        )
         _check_density(policy.law(problem, belief, memory, context, clock), "law(...)", seed)
         noise = _home(seed).noise(Stream.POLICY).step(step + 1)
         played = policy.act(problem, belief, memory, context, clock, noise)
-    if not np.allclose(played, run.arm[step]):
-        raise CheckFailed(f"act: plays {played} where best_arm of the draw from law is {run.arm[step]}")
+    if not np.allclose(played, rollout.arm[step]):
+        raise CheckFailed(f"act: plays {played} where best_arm of the draw from law is {rollout.arm[step]}")
 
 
 def _check_score(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> None:
-    """The score is the derivative of the log-likelihood of a fixed run, through the memory."""
+    """The score is the derivative of the log-likelihood of a fixed rollout, through the memory."""
     names, vector = parameter_names(policy), parameter_vector(policy)
     if not names:
         return
@@ -268,11 +292,11 @@ def _check_score(policy: SamplingPolicy, problem: Problem, horizon: int, seed: i
     every = vector.size <= 40
     directions = np.eye(vector.size) if every else generator.standard_normal((20, vector.size))
     with jax.enable_x64(True):
-        run, weights = _first_run(start, problem, horizon, seed), jnp.ones(horizon)
+        rollout, weights = _first_rollout(start, problem, horizon, seed), jnp.ones(horizon)
 
         @jax.jit
         def both(moved: Any) -> Any:
-            return log_likelihood(problem, moved, run, weights), weighted_score(problem, moved, run, weights)
+            return log_likelihood(problem, moved, rollout, weights), weighted_score(problem, moved, rollout, weights)
 
         def at(point: FloatArray) -> Any:
             value, score = both(jax.tree.map(jnp.asarray, with_parameters(start, point)))
@@ -293,13 +317,13 @@ def _check_score(policy: SamplingPolicy, problem: Problem, horizon: int, seed: i
                 )
 
 
-def _first_run(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> Trajectory:
-    run: Trajectory = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), _runs(policy, problem, horizon, seed))
-    return run
+def _first_rollout(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> Trajectory:
+    rollout: Trajectory = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), _trajectories(policy, problem, horizon, seed))
+    return rollout
 
 
 def _check_start(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> None:
-    plain, ours = (_runs(one, problem, horizon, seed) for one in (Thompson(), policy))
+    plain, ours = (_trajectories(one, problem, horizon, seed) for one in (Thompson(), policy))
     differ = ~np.isclose(plain.arm, ours.arm).reshape(len(plain.reward), -1).all(axis=1)
     if differ.any():
         raise CheckFailed(
@@ -323,7 +347,7 @@ def _check_round_trip(instance: Any) -> None:
 @eqx.filter_jit
 def _belief(problem: Problem, horizon: int, home: Address) -> Any:
     """The belief after one episode of plain Thompson sampling."""
-    return rollout(problem, Thompson(), draw_instance(problem, home, horizon), home, jnp.uint32(0)).final_belief
+    return roll_out(problem, Thompson(), draw_instance(problem, home, horizon), home, jnp.uint32(0)).final_belief
 
 
 def _home(seed: int) -> Address:

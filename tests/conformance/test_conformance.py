@@ -91,7 +91,7 @@ def test_policy_files(tmp_path):
     for name, (_, policy) in (AS_THOMPSON | OTHERS).items():
         moved = with_parameters(policy, parameter_vector(policy) + 1 / 3)
         moved.save(tmp_path / "policy.json")
-        again = tg.load(tmp_path / "policy.json")
+        again = tg.load(tmp_path / "policy.json").policy
         assert type(again) is type(policy), name
         np.testing.assert_array_equal(parameter_vector(again), parameter_vector(moved))
         assert again.meta_parameters().keys() == policy.meta_parameters().keys()

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy import integrate, special
 
+import tsgrad as tg
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.problems.gaussian import GaussianBelief
@@ -19,7 +20,7 @@ def gaussian_reward(problem, policy, horizon):
     """Two Gaussian arms, one step or two: the choice in closed form, the first reward by quadrature. Differentiable."""
 
     def choice(belief, t):
-        law = policy.law(problem, belief, None, None, Clock(t, horizon))
+        law = policy.law(problem, belief, None, tg.Context(), Clock(t, horizon))
         first = jax.scipy.stats.norm.cdf(
             (law.location[0] - law.location[1]) / jnp.sqrt(law.scale[0] ** 2 + law.scale[1] ** 2)
         )
@@ -36,7 +37,7 @@ def gaussian_reward(problem, policy, horizon):
 
         def second(reward, pulled=pulled):
             belief = GaussianBelief(pulled, pulled * reward)
-            return jnp.sum(choice(belief, 2) * problem.posterior_means(belief, None))
+            return jnp.sum(choice(belief, 2) * problem.posterior_means(belief, tg.Context()))
 
         total += first[arm] * jnp.sum(WEIGHTS * jax.vmap(second)(problem.prior_mean[arm] + spread * NODES))
     return total
@@ -63,14 +64,14 @@ def beta_choice(law):
 def bernoulli_values(problem, policy, horizon, belief=None, t=1):
     """(V, Q [2]) of two Bernoulli arms: every outcome enumerated, every choice by quadrature."""
     belief = BernoulliBelief(jnp.zeros(2), jnp.zeros(2)) if belief is None else belief
-    means = np.asarray(problem.posterior_means(belief, None))
+    means = np.asarray(problem.posterior_means(belief, tg.Context()))
     values = means.copy()
     if t < horizon:
         for arm, reward in itertools.product((0, 1), (0.0, 1.0)):
-            later = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward))
+            later = problem.update(belief, tg.Context(), jnp.asarray(arm), jnp.asarray(reward))
             chance = means[arm] if reward else 1 - means[arm]
             values[arm] += chance * bernoulli_values(problem, policy, horizon, later, t + 1)[0]
-    choice = beta_choice(policy.law(problem, belief, None, None, Clock(t, horizon)))
+    choice = beta_choice(policy.law(problem, belief, None, tg.Context(), Clock(t, horizon)))
     return float(choice @ values), values
 
 

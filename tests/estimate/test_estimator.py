@@ -82,7 +82,7 @@ def test_a_users_baseline_can_compare_runs():
     """The largest of the other runs' values, of three."""
 
     class BestOther(tg.Baseline):
-        compares_runs: ClassVar[bool] = True
+        compares_rollouts: ClassVar[bool] = True
 
         def values(self, metric, episode, metrics):
             others = jnp.where(jnp.eye(metrics.shape[0], dtype=bool)[:, :, None], -jnp.inf, metrics[None])

@@ -94,8 +94,8 @@ def test_oracle_of_bayes_under_the_current_belief_would_be_biased():
             import jax
 
             best = episode.instance.best_arms()
-            belief = jax.tree.map(lambda leaf: leaf[0], episode.runs.belief)
-            return jax.vmap(lambda belief, arm: episode.model.posterior_mean(belief, None, arm))(belief, best)
+            belief = jax.tree.map(lambda leaf: leaf[0], episode.rollouts.belief)
+            return jax.vmap(lambda belief, arm: episode.model.posterior_mean(belief, tg.Context(), arm))(belief, best)
 
     policy = moved(GAUSSIAN)
     found = tg.gradient(GAUSSIAN, policy, tg.Estimator(TemptingBayes(), "oracle"), horizon=2, episodes=60_000, seed=5)

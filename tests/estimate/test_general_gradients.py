@@ -30,21 +30,21 @@ def linear_reward(problem, policy, horizon):
     apart = features[0] - features[1]
 
     def choice(belief, t):
-        law = policy.law(problem, belief, None, None, Clock(t, horizon))
+        law = policy.law(problem, belief, None, tg.Context(), Clock(t, horizon))
         first = jax.scipy.stats.norm.cdf(apart @ law.mean / jnp.linalg.norm(law.root.T @ apart))
         return jnp.stack([first, 1 - first])
 
     nothing = problem.prior(horizon)
     first = choice(nothing, 1)
-    total = first @ problem.posterior_means(nothing, None)
+    total = first @ problem.posterior_means(nothing, tg.Context())
     if horizon == 1:
         return total
     for arm in (0, 1):
         variance = features[arm] @ problem.prior_covariance @ features[arm] + problem.noise_std[arm] ** 2
 
         def second(reward, arm=arm):
-            belief = problem.update(nothing, None, jnp.asarray(arm), reward)
-            return choice(belief, 2) @ problem.posterior_means(belief, None)
+            belief = problem.update(nothing, tg.Context(), jnp.asarray(arm), reward)
+            return choice(belief, 2) @ problem.posterior_means(belief, tg.Context())
 
         rewards = features[arm] @ problem.prior_mean + jnp.sqrt(variance) * NODES
         total += first[arm] * jnp.sum(WEIGHTS * jax.vmap(second)(rewards))

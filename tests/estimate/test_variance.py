@@ -58,7 +58,7 @@ class ExactValue(tg.Baseline):
     table: Float[Array, "T a b c d"]
 
     def values(self, metric, episode, metrics):
-        return jax.vmap(lambda run: looked_up(self.table, run))(episode.runs)
+        return jax.vmap(lambda run: looked_up(self.table, run))(episode.rollouts)
 
 
 def second_moments(sample, directions):

@@ -11,7 +11,6 @@ import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.cli.policies import named_policy
 from tsgrad.evaluate import optimal_regret
-from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.bounds import cheap_bound
 from tsgrad.evaluate.optimum import optimal_reward
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
@@ -51,8 +50,8 @@ class OtherGaussian(tg.IndependentArms):
     def posterior(self, belief) -> NormalLaw:
         return self.inner.posterior(belief)
 
-    def posterior_means(self, belief, context):
-        return self.inner.posterior_means(belief, context)
+    def arm_moments(self, belief, context):
+        return self.inner.arm_moments(belief, context)
 
 
 def enumerated_reward(problem, horizon):
@@ -86,7 +85,9 @@ def test_check_values_of_the_optimum(horizon, regret):
     ids=["uniform", "uneven"],
 )
 def test_the_optimum_against_enumeration(problem, horizon):
-    assert optimal_reward(problem, horizon=horizon) == pytest.approx(enumerated_reward(problem, horizon), rel=1e-12)
+    assert optimal_reward(problem.tabled_arms(), horizon=horizon) == pytest.approx(
+        enumerated_reward(problem, horizon), rel=1e-12
+    )
 
 
 def test_the_optimum_at_its_longest():
@@ -98,22 +99,22 @@ def test_the_optimum_at_its_longest():
 
 
 def test_expected_largest_means_against_closed_forms():
-    assert expected_best_mean(tg.GaussianBandit(arms=3)) == pytest.approx(1.5 / np.sqrt(np.pi), abs=1e-10)
-    assert expected_best_mean(tg.GaussianBandit(arms=1, prior_mean=-3.0)) == pytest.approx(-3.0, abs=1e-10)
+    assert tg.GaussianBandit(arms=3).expected_best_mean() == pytest.approx(1.5 / np.sqrt(np.pi), abs=1e-10)
+    assert tg.GaussianBandit(arms=1, prior_mean=-3.0).expected_best_mean() == pytest.approx(-3.0, abs=1e-10)
     two = tg.GaussianBandit(prior_mean=[0.0, 3.0], prior_std=[0.01, 20.0])  # Clark (1961)
     spread = np.hypot(0.01, 20.0)
     clark = 3 * stats.norm.cdf(3 / spread) + spread * stats.norm.pdf(3 / spread)
-    assert expected_best_mean(two) == pytest.approx(clark, abs=1e-9)
+    assert two.expected_best_mean() == pytest.approx(clark, abs=1e-9)
     apart = tg.GaussianBandit(prior_mean=[0.0, 9.0], prior_std=[2.0, 1e-6])  # far narrower than what is integrated over
-    assert expected_best_mean(apart) - 9 == pytest.approx(
+    assert apart.expected_best_mean() - 9 == pytest.approx(
         2 * (stats.norm.pdf(4.5) - 4.5 * stats.norm.sf(4.5)), abs=1e-9
     )
-    assert expected_best_mean(tg.BernoulliBandit(arms=7)) == pytest.approx(7 / 8, abs=1e-10)
-    assert expected_best_mean(tg.BernoulliBandit(alpha=[2.0, 1.0], beta=1.0)) == pytest.approx(3 / 4, abs=1e-10)
+    assert tg.BernoulliBandit(arms=7).expected_best_mean() == pytest.approx(7 / 8, abs=1e-10)
+    assert tg.BernoulliBandit(alpha=[2.0, 1.0], beta=1.0).expected_best_mean() == pytest.approx(3 / 4, abs=1e-10)
     sharp = tg.BernoulliBandit(alpha=[1e9, 1.0], beta=[1e9, 1.0])  # all but 1/2, and uniform: 1/2 + E(U - 1/2)^+
-    assert expected_best_mean(sharp) == pytest.approx(0.625, abs=1e-8)
+    assert sharp.expected_best_mean() == pytest.approx(0.625, abs=1e-8)
     coin = tg.BernoulliBandit(alpha=1e-4, beta=1e-4, arms=2)  # all but 0 or 1
-    assert expected_best_mean(coin) == pytest.approx(0.75, abs=1e-4)
+    assert coin.expected_best_mean() == pytest.approx(0.75, abs=1e-4)
 
 
 def test_expected_largest_means_of_very_different_arms():
@@ -124,10 +125,10 @@ def test_expected_largest_means_of_very_different_arms():
         spread, gap = np.hypot(*deviation), mean[0] - mean[1]
         clark = mean[1] + gap * stats.norm.cdf(gap / spread) + spread * stats.norm.pdf(gap / spread)
         problem = tg.GaussianBandit(prior_mean=mean, prior_std=deviation)
-        assert expected_best_mean(problem) == pytest.approx(clark, abs=1e-11 * (1 + deviation.max()))
+        assert problem.expected_best_mean() == pytest.approx(clark, abs=1e-11 * (1 + deviation.max()))
         alpha, beta = 10 ** generator.uniform(-4, 9, size=(2, 4))
         coins = tg.BernoulliBandit(alpha=alpha, beta=beta)
-        later = [expected_best_mean(coins, pulls) for pulls in (0, 1, 30)] + [expected_best_mean(coins)]
+        later = [coins.expected_best_mean(pulls) for pulls in (0, 1, 30)] + [coins.expected_best_mean()]
         assert later[0] == pytest.approx(np.max(alpha / (alpha + beta)))
         assert np.all(np.diff(later) > -1e-9)
 
@@ -139,7 +140,7 @@ def test_expected_largest_posterior_means_against_enumeration():
     for successes in itertools.product(range(5), repeat=3):
         chance = np.prod([law.pmf(s) for law, s in zip(laws, successes, strict=True)])
         total += chance * np.max((problem.alpha + successes) / (problem.alpha + problem.beta + 4))
-    assert expected_best_mean(problem, 4) == pytest.approx(total, abs=1e-12)
+    assert problem.expected_best_mean(4) == pytest.approx(total, abs=1e-12)
 
 
 @pytest.mark.parametrize(("arms", "horizon"), [(1, 4), (2, 5), (3, 5), (4, 3)])
@@ -165,8 +166,8 @@ def test_the_best_counts_against_enumeration(arms, horizon):
 def test_controls_have_mean_zero(problem):
     """Four comparisons: 1 false alarm in 1,000."""
     means = np.concatenate([block for _, block in futures(problem, horizon=20, episodes=8192, seed=1)])
-    finite_horizon = means[:, -1].max(axis=1) - expected_best_mean(problem, 19)
-    for control in (finite_horizon, deviations(means, prior_strength(problem))):
+    finite_horizon = means[:, -1].max(axis=1) - problem.expected_best_mean(19)
+    for control in (finite_horizon, deviations(means, problem.prior_strength)):
         assert abs(control.mean()) < z_bound(4) * control.std() / np.sqrt(8192)
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import tsgrad as tg
 from false_alarms import z_bound
-from tsgrad.evaluate.statistics import mean_and_error, paired_gains, worst_decile
+from tsgrad.evaluate.statistics import _step_down, mean_and_error, paired_gains, worst_decile
 
 
 def test_one_gain_is_the_paired_t_test():
@@ -52,6 +53,16 @@ def test_tails_by_hand():
     assert worst_decile(np.array([3.0, 1.0])) == 3
     assert worst_decile(np.arange(11.0)) == 9.5  # a tenth, rounded up: two episodes
     assert mean_and_error(sample) == pytest.approx((49.5, np.std(sample, ddof=1) / 10))
+
+
+def test_what_is_no_number_is_no_certainty():
+    """A p-value that could not be computed counts as one; a sample that holds NaN is refused, with its name."""
+    assert _step_down({"a": float("nan"), "b": 0.01}) == pytest.approx({"a": 1.0, "b": 1 - 0.99**2})
+    sample = np.array([1.0, 2.0, np.nan])
+    with pytest.raises(tg.BadInput, match="regret of policy 'other' is nan in episode 2"):
+        paired_gains(np.ones(3), {"other": sample}, 0.95)
+    with pytest.raises(tg.BadInput, match="regret of the reference is nan in episode 2"):
+        paired_gains(sample, {"other": np.ones(3)}, 0.95)
 
 
 def simulated(replications, reference_spread):

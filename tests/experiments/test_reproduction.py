@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from tsgrad.experiments import Reproduction, ReproductionProgress, read_results, read_seconds
-from tsgrad.experiments.assembly import null_curves
-from tsgrad.experiments.evaluations import PIECE, evaluate, read_evaluation
+from tsgrad.evaluate.tables import as_text
+from tsgrad.experiments import Reproduction, ReproductionProgress, read_results, setting_table
+from tsgrad.experiments.parts import PIECE, evaluate, policies, read_bound, read_evaluation
 from tsgrad.experiments.plan import Plan
+from tsgrad.experiments.results import null_curves
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
 from tsgrad.report import without_clock, write_reproduction_report
-from tsgrad.training import HistoryRow
+from tsgrad.training import HistoryRow, read_seconds
 
 QUICK = {"setting": "hetero", "fraction": 0.004}  # 4 iterations, 256 episodes
 
@@ -41,41 +42,41 @@ def whole(tmp_path_factory):
 
 def test_results_come_back_from_their_file(whole):
     folder, results = whole
-    assert read_results(folder / "results.json") == results
+    assert read_results(folder / "results.json").model_dump() == results.model_dump()
 
 
 def test_every_number_of_the_paper_is_there(whole):
     _, results = whole
     printed = {row.name: row.printed for row in results.rows if row.printed is not None}
     setting = tg.experiments.SETTINGS["hetero"]
-    for name, value in setting.trained.items():
-        assert printed[name] == printed[f"{name} (selected)"] == value.regret
-    for name, value in setting.rivals.items():
-        assert printed[name] == value.regret
+    selected = {f"{name} (selected)": value for name, value in setting.trained.items()}
+    assert printed == {**setting.trained, **selected, **setting.rivals}
 
 
 def test_z_scores_and_verdicts(whole):
     _, results = whole
     for row in results.rows:
         if row.printed is not None:
-            z = (row.regret - row.printed) / np.hypot(row.standard_error, row.printed_standard_error)
+            found = results.comparison.policies[row.name]
+            z = (found.regret - row.printed.regret) / np.hypot(found.standard_error, row.printed.standard_error)
             assert row.z == pytest.approx(z)
             assert row.verdict == ("same" if abs(z) < 2 else "better" if z < 0 else "worse")
 
 
-def test_evaluations_are_those_of_the_policies_in_the_run_folders(whole):
+def test_rows_are_what_compare_says_of_the_policies_in_the_run_folders(whole):
+    """Bit for bit: the same policies on the same episodes by the same code, intervals of all rows included."""
     folder, results = whole
-    setting = tg.experiments.SETTINGS["hetero"]
-    policy = tg.load(folder / "runs" / "mean-self" / "last.json")
-    regret = {
-        name: tg.simulate(setting.problem, one, horizon=50, episodes=256, seed=0).regret
-        for name, one in {"mean/self": policy, "TS": tg.Thompson()}.items()
-    }
-    row = results.row("mean/self")
-    assert row.regret == pytest.approx(regret["mean/self"].mean(), rel=1e-12)
-    assert row.gain == pytest.approx((regret["TS"] - regret["mean/self"]).mean(), rel=1e-9)
-    assert row.regret_over_time[-1] == pytest.approx(row.regret, rel=1e-6)
-    assert sum(row.pulls) == pytest.approx(50)
+    problem = tg.experiments.SETTINGS["hetero"].problem
+    rows = {name: policy() for name, policy in policies(Plan(name="hetero"), folder).items()}
+    found = tg.compare(problem, rows, horizon=50, episodes=256, seed=0, reference="TS", bound=None)
+    assert found._replace(bound=read_bound(folder)).data() == results.comparison.data()
+    played = tg.simulate(
+        problem, tg.load(folder / "runs" / "mean-self" / "last.json"), horizon=50, episodes=256, seed=0
+    )
+    row = results.comparison.policies["mean/self"]
+    assert row.regret == played.regret.mean()
+    assert row.regret_over_time.tolist() == played.regret_over_time.tolist()
+    assert row.pulls.tolist() == played.pulls.tolist()
 
 
 def test_trainings_share_their_randomness(whole):
@@ -109,7 +110,8 @@ def test_the_trainings_are_the_papers(whole):
 
 def test_tables(whole):
     _, results = whole
-    best = f"{results.best.regret:.3f} ({results.best.standard_error:.3f})"
+    least = results.comparison.policies[results.comparison.best]
+    best = f"{least.regret:.3f} ({least.standard_error:.3f})"
     markdown, latex = markdown_table(results), latex_table(results)
     assert markdown.count("**") == 2
     assert f"**{best}**" in markdown
@@ -118,7 +120,13 @@ def test_tables(whole):
     for text in (markdown, latex):
         assert "16.561 (0.204)" in text
     rows = list(csv.DictReader(io.StringIO(csv_table(results))))
-    assert [float(row["regret"]) for row in rows] == [row.regret for row in results.rows]
+    assert [float(row["regret"]) for row in rows] == list(results.comparison.regret.values())
+    assert [row["verdict"] for row in rows] == [row.verdict or "" for row in results.rows]
+    assert rows[0]["printed"] == "16.561"
+    for width in (50, 80):
+        text = as_text(setting_table(results), width=width)
+        assert max(map(len, text.splitlines())) <= 80
+        assert {f"{regret:.3f}" for regret in results.comparison.regret.values()} <= set(re.findall(r"[\d.]+", text))
 
 
 def test_distances_of_curves():
@@ -133,9 +141,9 @@ class Stopped(Exception):
     """A stop at a chosen moment."""
 
 
-@pytest.mark.parametrize("moment", [3, 20, 60, 94])
+@pytest.mark.parametrize("moment", [3, 60, 94])
 def test_stopped_anywhere_and_resumed_leaves_the_same_files(moment, whole, tmp_path):
-    """At the given call of the watcher: in the first training, in the fourth, among evaluations, before the bound."""
+    """At the given call of the watcher: in the first training, among evaluations, before the bound."""
     folder = tmp_path / "hetero"
     calls = itertools.count(1)
 
@@ -157,27 +165,50 @@ def test_parts_that_are_done_are_not_done_again(whole):
         assert part.is_done()
     seconds, before = read_seconds(folder), files(folder)
     assert len(seconds) == len(results.trainings) + len(results.rows) + 1
-    assert Reproduction(folder, setting="hetero", resume=True).run() == results
+    assert Reproduction(folder, setting="hetero", resume=True).run().model_dump() == results.model_dump()
     assert read_seconds(folder) == seconds
     assert files(folder) == before
 
 
 def test_evaluations_go_on_where_they_stopped(tmp_path):
-    plan = Plan(name="many", fraction=0.5)  # 5,000 episodes, five pieces
+    """Three pieces, the episodes of one simulation at that seed; sums of pieces differ in the last bits at most."""
+    plan, plain = Plan(name="many", fraction=0.25), tg.Thompson()  # 2,500 episodes
 
     def stop(played):
-        if played == 2 * PIECE:
+        if played == PIECE:
             raise Stopped
 
     with pytest.raises(Stopped):
-        evaluate(tmp_path / "stopped.npz", tg.Thompson(), plan, stop)
-    assert len(read_evaluation(tmp_path / "stopped.npz").regret) == 2 * PIECE
-    evaluate(tmp_path / "stopped.npz", tg.Thompson(), plan, lambda played: None)
-    evaluate(tmp_path / "whole.npz", tg.Thompson(), plan, lambda played: None)
+        evaluate(tmp_path / "stopped.npz", plain, plan, stop)
+    assert len(read_evaluation(tmp_path / "stopped.npz", plain, plan).regret) == PIECE
+    evaluate(tmp_path / "stopped.npz", plain, plan, lambda played: None)
+    evaluate(tmp_path / "whole.npz", plain, plan, lambda played: None)
     assert (tmp_path / "stopped.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
-    found = read_evaluation(tmp_path / "whole.npz")
-    assert found.regret_over_time[-1] == pytest.approx(found.regret.mean(), rel=1e-5)
-    assert len(np.unique(found.regret)) > 4900  # no piece is another again
+    found = read_evaluation(tmp_path / "whole.npz", plain, plan)
+    played = tg.simulate(plan.setting.problem, plain, horizon=20, episodes=2500, seed=0)
+    np.testing.assert_array_equal(found.regret, played.regret)
+    np.testing.assert_allclose(found.regret_over_time, played.regret_over_time, rtol=1e-13)
+    np.testing.assert_allclose(found.pulls, played.pulls, rtol=1e-13)
+
+
+def test_evaluations_of_others_are_not_taken(tmp_path):
+    """Not those of another policy or another seed, nor files that are damaged or of an earlier version."""
+    plan, path = Plan(name="many", fraction=0.02), tmp_path / "played.npz"
+    evaluate(path, tg.Thompson(), plan, lambda played: None)
+    assert read_evaluation(path, tg.Thompson(), plan) is not None
+    assert read_evaluation(path, tg.Greedy(), plan) is None
+    assert read_evaluation(path, tg.Thompson(), plan.model_copy(update={"evaluation_seed": 1})) is None
+    np.savez(path, regret=np.ones(256), regret_over_time=np.ones(20), pulls=np.ones(20))
+    assert read_evaluation(path, tg.Thompson(), plan) is None
+    path.write_bytes(b"PK")
+    assert read_evaluation(path, tg.Thompson(), plan) is None
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"tsgrad": "bound", "format": 1, "bound": {"regret": "low"}}'])
+def test_a_damaged_bound_is_one_line(tmp_path, damage):
+    (tmp_path / "bound.json").write_text(damage)
+    with pytest.raises(tg.BadInput, match=r"bound\.json (does not hold|is not)"):
+        read_bound(tmp_path)
 
 
 def test_progress_counts_efforts(whole):
@@ -247,23 +278,25 @@ def test_wrong_usage_is_one_line(arguments, message, tmp_path, monkeypatch, caps
     assert not (tmp_path / "out").exists()
 
 
-def reproduce(folder, *options):
-    command = [sys.executable, "-m", "tsgrad.cli", "reproduce", "hetero", "--out", str(folder), *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def test_the_command_killed_and_resumed(whole, tmp_path):
+def test_the_command_killed_and_resumed(whole, tmp_path, monkeypatch, capsys):
     """SIGKILL once the second training has a checkpoint; then the command again, to the files of an unbroken run."""
-    process = reproduce(tmp_path, "--fraction", "0.004")
+    from tsgrad.cli import main
+
+    command = ["reproduce", "hetero", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tsgrad.cli", *command, "--fraction", "0.004"], stderr=subprocess.PIPE, text=True
+    )
     while not (tmp_path / "hetero" / "runs" / "mean-null" / "checkpoint.npz").exists():
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert not (tmp_path / "hetero" / "results.json").exists()
-    resumed = reproduce(tmp_path, "--resume")
-    out, errors = resumed.communicate()
-    assert resumed.returncode == 0, errors
+    monkeypatch.setattr(sys, "argv", ["tsgrad", *command, "--resume"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert not stopped.value.code
+    out = capsys.readouterr().out
     assert "heteroscedastic arms" in out
     assert f"Report: {tmp_path / 'hetero' / 'report.html'}" in out
     page = write_reproduction_report(whole[0])

@@ -47,7 +47,7 @@ def test_score_goes_through_the_hidden_states(form):
 def test_the_free_form_sees_the_history_alone():
     policy = perturbed(tg.RecurrentThompson(HETERO, form="free", hidden=4))
     memory = jnp.linspace(-1, 1, 4)
-    beliefs = [HETERO.prior(9), HETERO.update(HETERO.prior(9), None, jnp.asarray(1), jnp.asarray(3.0))]
+    beliefs = [HETERO.prior(9), HETERO.update(HETERO.prior(9), tg.Context(), jnp.asarray(1), jnp.asarray(3.0))]
     laws = [policy.law(HETERO, belief, memory, None, Clock(2, 9)) for belief in beliefs]
     np.testing.assert_array_equal(laws[0].location, laws[1].location)
     later = policy.remember(memory, None, jnp.asarray(1), jnp.asarray(3.0))

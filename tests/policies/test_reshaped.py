@@ -19,7 +19,7 @@ def test_the_formula_of_the_paper():
             prior_mean=m, log_prior_variance=np.log(v), log_precision_ratio=np.log(rho), decay=gamma
         )
         pulls, total = jnp.array([3.0, 0.0]), jnp.array([2.5, 0.0])
-        law = policy.law(tg.GaussianBandit(arms=2), GaussianBelief(pulls, total), None, None, Clock(7, 10))
+        law = policy.law(tg.GaussianBandit(arms=2), GaussianBelief(pulls, total), None, tg.Context(), Clock(7, 10))
         np.testing.assert_allclose(law.location, (m + rho * total) / (1 + rho * pulls), rtol=1e-12)
         np.testing.assert_allclose(law.scale**2, v * 0.4**gamma / (1 + rho * pulls), rtol=1e-12)
 

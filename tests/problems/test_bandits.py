@@ -11,7 +11,7 @@ import tsgrad as tg
 def believe(problem, steps):
     belief = problem.prior(len(steps))
     for arm, reward in steps:
-        belief = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward))
+        belief = problem.update(belief, tg.Context(), jnp.asarray(arm), jnp.asarray(reward))
     return belief
 
 

@@ -27,7 +27,7 @@ def textbook(arms, rewards):
 
 def believed(problem, arms, rewards):
     def step(belief, inputs):
-        return problem.update(belief, None, *inputs), None
+        return problem.update(belief, tg.Context(), *inputs), None
 
     belief, _ = jax.lax.scan(step, problem.prior(len(arms)), (jnp.asarray(arms), jnp.asarray(rewards, float)))
     law = problem.posterior(belief)

@@ -19,7 +19,7 @@ PROBLEM = tg.LogisticBandit(features=FEATURES, prior_mean=MEAN, prior_covariance
 def believed(problem, arms, rewards):
     belief = problem.prior(len(arms))
     for arm, reward in zip(arms, rewards, strict=True):
-        belief = problem.update(belief, None, jnp.asarray(arm), jnp.asarray(reward, float))
+        belief = problem.update(belief, tg.Context(), jnp.asarray(arm), jnp.asarray(reward, float))
     return belief
 
 
@@ -55,7 +55,7 @@ def test_posterior_is_laplaces(steps):
 def test_posterior_mean_is_that_of_the_approximation():
     belief = believed(PROBLEM, [0, 1, 2, 0], [1, 0, 1, 1])
     law = PROBLEM.posterior(belief)
-    for arm, found in enumerate(PROBLEM.posterior_means(belief, None)):
+    for arm, found in enumerate(PROBLEM.posterior_means(belief, tg.Context())):
         location = float(FEATURES[arm] @ law.mean)
         spread = float(np.linalg.norm(np.asarray(law.root).T @ FEATURES[arm]))
 
@@ -70,11 +70,11 @@ def test_separable_data_and_a_wide_prior():
     problem = tg.LogisticBandit(features=[[3.0, 0.0], [0.0, 5.0]], prior_covariance=1e4)
 
     def step(belief, t):
-        return problem.update(belief, None, t % 2, jnp.where(t % 2, 0.0, 1.0)), None
+        return problem.update(belief, tg.Context(), t % 2, jnp.where(t % 2, 0.0, 1.0)), None
 
     belief, _ = jax.lax.scan(step, problem.prior(300), jnp.arange(300))
     signs = 2 * belief.outcomes - 1
     slope = belief.mode - belief.features.T @ (signs * jax.nn.sigmoid(-signs * (belief.features @ belief.mode)))
     assert float(jnp.max(jnp.abs(slope))) < 1e-5
-    chances = problem.means(FramedDraw.at(problem.posterior(belief).mean), None)
+    chances = problem.means(FramedDraw.at(problem.posterior(belief).mean), tg.Context())
     np.testing.assert_allclose(chances, [1, 0], atol=1e-3)

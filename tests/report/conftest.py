@@ -18,7 +18,7 @@ def run_folder(tmp_path_factory):
     """A short run on arms of different noise."""
     folder = tmp_path_factory.mktemp("report") / "run"
     problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
-    settings = {"horizon": 20, "episodes": 512, "iterations": 60, "check_every": 5, "validation_episodes": 2048}
+    settings = {"horizon": 20, "episodes": 512, "iterations": 40, "check_every": 4, "validation_episodes": 2048}
     tg.train(problem, tg.ReshapedThompson(problem), seed=1, learning_rate=0.1, out=folder, **settings)
     return folder
 

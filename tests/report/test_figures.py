@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tsgrad.report import charts, training_charts
-from tsgrad.report.line_labels import spread
-from tsgrad.report.style import ACCENT, MARKERS, METADATA, SERIES_COLOURS, figure_bytes, save_figure
+from tsgrad.report.style import ACCENT, MARKERS, METADATA, SERIES_COLOURS, figure_bytes, save_figure, spread
 
 RANDOM = np.random.default_rng(0)
 CURVES = {
@@ -21,7 +20,7 @@ ARMS = RANDOM.uniform(1, 9, size=(2, 5))
 NAMES = ("plain", "trained")
 DRAWN = {
     "ranking": lambda: charts.ranking(
-        {"plain": charts.Measured(25.0, 0.2), "trained": charts.Measured(15.0, 0.1)},
+        {"plain": (25.0, 0.2), "trained": (15.0, 0.1)},
         trained="trained",
         reference="plain",
         bound=10.0,

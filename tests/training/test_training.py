@@ -103,7 +103,7 @@ def test_history_tells_the_story(tmp_path):
     }
     assert [json.loads(row) for row in rows] == [row._asdict() for row in run.history]
     np.testing.assert_array_equal(
-        parameter_vector(tg.load(tmp_path / "run" / "policy.json")), parameter_vector(run.policy)
+        parameter_vector(tg.load(tmp_path / "run" / "policy.json").policy), parameter_vector(run.policy)
     )
 
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tsgrad.cli.policies import NAMES, named_policy
 
@@ -25,6 +24,7 @@ def compare(
         float | None, typer.Option(help="Add episodes until all gains are known to plus or minus this much.")
     ] = None,
     most_episodes: Annotated[int, typer.Option(help="Where --to-precision gives up.")] = 1_000_000,
+    timing: Annotated[bool, typer.Option("--timing", help="Time decisions too.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write a row for each policy to this file.")] = None,
     episodes_csv: Annotated[Path | None, typer.Option(help="Write every episode's regret to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write all of the comparison to this file.")] = None,
@@ -35,6 +35,7 @@ def compare(
     Plain Thompson sampling is always among them, and first. With a run as the problem, its policy is compared too.
     """
     from tsgrad.evaluate import compare as run_comparison
+    from tsgrad.evaluate.tables import print_whole
     from tsgrad.policies import Policy
     from tsgrad.training import read_configuration
 
@@ -51,12 +52,11 @@ def compare(
         bound=None if bound == "none" else bound,  # type: ignore[arg-type]  # names are checked there
         to_precision=to_precision,
         most_episodes=most_episodes,
+        timing=timing,
         engine=configuration.training.engine,
         precision=configuration.training.precision,
     )
-    Console().print(comparison.table())
-    Console().print(comparison.details())
-    for path, write in (
+    for path, write in (  # before anything is printed: a reader of the output may go away
         (csv, comparison.to_csv),
         (episodes_csv, comparison.to_episodes_csv),
         (json, comparison.to_json),
@@ -64,3 +64,4 @@ def compare(
     ):
         if path is not None:
             write(path)
+    print_whole(comparison.table(), comparison.details())

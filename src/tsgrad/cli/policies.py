@@ -26,9 +26,9 @@ def named_policy(name: str) -> "Policy":
     if path.is_dir():
         if not (path / "policy.json").exists():
             raise BadInput(f"{path} holds no finished run: finish it with 'tsgrad resume {path}'")
-        return load(path / "policy.json")
+        return load(path / "policy.json").policy  # type: ignore[no-any-return]
     if path.exists() or path.suffix == ".json":
-        return load(path)
+        return load(path).policy  # type: ignore[no-any-return]
     kind, _, options = name.partition(":")
     check_choice("policy", kind, [*kinds(Policy), "the folder of a run", "a policy file"])
     policy: Policy = from_data({"kind": kind, **_options(name, options)}, what=f"policy {name!r}", base=Policy)

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 
 def reproduce(
@@ -25,7 +24,8 @@ def reproduce(
     common fresh episodes, and writes tables, figures and a report beside what the paper prints.
     """
     from tsgrad.checks import check_choice
-    from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, terminal_table
+    from tsgrad.evaluate.tables import print_whole
+    from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, setting_table
     from tsgrad.report import write_reproduction_report
 
     chosen = list(SETTINGS) if check_choice("setting", setting, [*SETTINGS, "all"]) == "all" else [setting]
@@ -40,5 +40,5 @@ def reproduce(
         typer.echo(f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume", err=True)
         raise typer.Exit(130) from None
     for results in found:
-        Console().print(terminal_table(results))
+        print_whole(setting_table(results))
     typer.echo(f"Report: {page}")

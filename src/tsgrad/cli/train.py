@@ -1,6 +1,5 @@
 """`tsgrad train` and `tsgrad resume`."""
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -85,13 +84,11 @@ def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
 
 
 def _add_time(folder: Path, seconds: float) -> None:
-    """Adds to `timing.json`, the only file of a run that depends on the clock."""
-    from tsgrad.artefact import write_whole
-    from tsgrad.experiments import read_seconds
+    """Adds to the time that training took; not before its first checkpoint, where a run must look as if not begun."""
+    from tsgrad.training import add_seconds
 
-    if (folder / "checkpoint.npz").exists():  # without one, a run must look as if it had not begun
-        total = {"training": round(read_seconds(folder).get("training", 0.0) + seconds, 3)}
-        write_whole(folder / "timing.json", lambda file: file.write(f"{json.dumps(total)}\n".encode()))
+    if (folder / "checkpoint.npz").exists():
+        add_seconds(folder, "training", seconds)
 
 
 def _numbers(values: Any) -> str:

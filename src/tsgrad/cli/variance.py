@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tsgrad.checks import BadInput, check_choice
 
@@ -26,9 +25,10 @@ def variance(
     Every pair of metric and baseline is measured on the same episodes: its bias, its variance, and its time on the
     engine that would be used. Options of the configuration's estimator apply to all pairs that take them.
     """
-    from tsgrad.artefact import write_whole
+    from tsgrad.artefact import write_text
     from tsgrad.cli.policies import named_policy
     from tsgrad.evaluate import affordable, estimator_pairs, variance_study
+    from tsgrad.evaluate.tables import print_whole
     from tsgrad.policies import SamplingPolicy
     from tsgrad.training import read_configuration
 
@@ -50,7 +50,7 @@ def variance(
         engine=configuration.training.engine,
         precision=configuration.training.precision,
     )
-    Console().print(study.table())
+    print_whole(study.table())
     left_out = [] if pairs else [name for name in known if name not in chosen]
     if left_out:
         typer.echo(f"Left out, because they look ahead for minutes: {' '.join(left_out)}; name them to have them.")
@@ -58,7 +58,6 @@ def variance(
     if out is not None:
         from tsgrad.report.variance_chart import write_variance_chart
 
-        text = study.csv()
-        write_whole(f"{out}.csv", lambda file: file.write(text.encode()))
+        write_text(f"{out}.csv", study.csv())
         for path in [f"{out}.csv", *write_variance_chart(study, out)]:
             typer.echo(f"Wrote {path}")

@@ -1,12 +1,12 @@
 """Gradient estimators: metrics x baselines, and the score they multiply."""
 
 from tsgrad.estimate.baselines import Baseline
-from tsgrad.estimate.episode import Episode
-from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator
-from tsgrad.estimate.gradient import Gradient, episode_gradients, gradient, gradient_engine
-from tsgrad.estimate.live import gradient_from_episodes, recorded_gradients
+from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator, described
+from tsgrad.estimate.gradient import Gradient, episode_gradients, estimated_gradient, gradient, gradient_engine
 from tsgrad.estimate.metrics import Metric, SeparableMetric
+from tsgrad.estimate.recorded import gradient_from_episodes, recorded_gradients
 from tsgrad.estimate.score import log_likelihood, weighted_score
+from tsgrad.simulation import Episode
 
 __all__ = [
     "BASELINES",
@@ -17,7 +17,9 @@ __all__ = [
     "Gradient",
     "Metric",
     "SeparableMetric",
+    "described",
     "episode_gradients",
+    "estimated_gradient",
     "gradient",
     "gradient_engine",
     "gradient_from_episodes",

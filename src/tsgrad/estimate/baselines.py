@@ -1,7 +1,7 @@
 """Baselines B_t: what is subtracted from the metric to calm the gradient.
 
 A baseline is admissible where, given H_{t-1}, it is independent of the pseudo-action at t: it may read the instance,
-other runs and the past, never what this run's draw at t led to.
+other rollouts and the past, never what this rollout's draw at t led to.
 """
 
 import abc
@@ -12,25 +12,32 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.estimate.metrics import Metric
+from tsgrad.registry import register
+from tsgrad.simulation import Episode
 
 
 class Baseline(eqx.Module):
-    """A baseline. Yours is a subclass with this method.
+    """A baseline. Yours is a subclass with this method; register it under a name to resume runs that use it.
 
-    `coupled` says whether it depends on the metric in use, `compares_runs` whether it needs several runs an episode.
+    It states its facts: `coupled` says whether it depends on the metric in use; `compares_rollouts` whether it needs
+    several rollouts of an episode; `reads_world` whether it reads the instance, which world="posterior" draws from the
+    model; `looks_ahead` whether it plays on from every step, `lookaheads` times. No baseline trusts the model: whatever
+    is independent of the draw at t biases nothing.
     """
 
     coupled: ClassVar[bool] = True
-    compares_runs: ClassVar[bool] = False
+    compares_rollouts: ClassVar[bool] = False
+    reads_world: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = False
 
     @abc.abstractmethod
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
-        """B_t of every run of an episode; `metrics` are the values of the metric in use, of every run."""
+        """B_t of every rollout of an episode; `metrics` are the values of the metric in use, of every rollout."""
 
 
+@register("null")
 class NullBaseline(Baseline):
     """`null`: nothing. Admissible as a constant is."""
 
@@ -40,39 +47,46 @@ class NullBaseline(Baseline):
         return jnp.zeros_like(metrics)
 
 
+@register("oracle")
 class OracleBaseline(Baseline):
     """`oracle`: what the best arms would have earned in the same instance, by the metric in use.
 
     Admissible: a function of the instance, and at most of the past before t.
     """
 
+    reads_world: ClassVar[bool] = True
+
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
-        return jax.vmap(lambda run: metric.oracle(episode, run))(episode.runs)
+        return jax.vmap(lambda rollout: metric.oracle(episode, rollout))(episode.rollouts)
 
 
+@register("self")
 class SelfPlay(Baseline):
-    """`self`: what the other runs of the same episode earned, on average, by the metric in use.
+    """`self`: what the other rollouts of the same episode earned, on average, by the metric in use.
 
-    Admissible: the other runs share the instance and no policy noise. Every run is a baseline of the others.
+    Admissible: the other rollouts share the instance and no policy noise. Every rollout is a baseline of the others.
     """
 
-    compares_runs: ClassVar[bool] = True
+    reads_world: ClassVar[bool] = True
+    compares_rollouts: ClassVar[bool] = True
 
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
         others = metrics.shape[0] - 1
         return (jnp.sum(metrics, axis=0) - metrics) / others
 
 
+@register("value")
 class ValueFunction(Baseline):
     """`value`: the expected reward from here on given the past, by look-aheads under the model.
 
     Admissible: look-aheads start from the past before t and draw their own pseudo-actions.
     """
 
+    looks_ahead: ClassVar[bool] = True
     coupled: ClassVar[bool] = False
     lookaheads: int = eqx.field(static=True, default=8)
 
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
-        return jax.vmap(lambda run: look_ahead(episode, run, self.lookaheads, first_arm_played=False).played)(
-            episode.runs
+        return jax.vmap(lambda rollout: look_ahead(episode, rollout, self.lookaheads, first_arm_played=False).played)(
+            episode.rollouts
         )

@@ -5,52 +5,36 @@ from typing import Any, Literal
 import equinox as eqx
 
 from tsgrad.checks import BadInput, check_choice, check_count
-from tsgrad.estimate.baselines import Baseline, NullBaseline, OracleBaseline, SelfPlay, ValueFunction
-from tsgrad.estimate.metrics import (
-    FiniteSampleMean,
-    MeanReward,
-    Metric,
-    ObservedReward,
-    PosteriorMean,
-    StateActionValue,
-)
+from tsgrad.estimate.baselines import Baseline
+from tsgrad.estimate.metrics import Metric
 from tsgrad.problems import AnyProblem
+from tsgrad.registry import from_data, kinds, registered_class, registered_name, to_data
 
-METRICS: dict[str, type[Metric]] = {
-    "obs": ObservedReward,
-    "mean": MeanReward,
-    "fin": FiniteSampleMean,
-    "bayes": PosteriorMean,
-    "q": StateActionValue,
-}
-BASELINES: dict[str, type[Baseline]] = {
-    "null": NullBaseline,
-    "oracle": OracleBaseline,
-    "self": SelfPlay,
-    "value": ValueFunction,
-}
+METRICS = ("obs", "mean", "fin", "bayes", "q")  # the paper's, by their registered names
+BASELINES = ("null", "oracle", "self", "value")
 
 
 class Estimator(eqx.Module):
     """G = sum_t S_t (M_t - B_t): score, reward metric, baseline.
 
     A metric is one of obs, mean, fin, bayes, q, a baseline one of null, oracle, self, value, or either an object of
-    your own. Known estimators as pairs:
+    your own, or the name that you registered it under. Known estimators as pairs:
 
         obs/null      REINFORCE
         mean/oracle   the regret as weight; a good default at long horizons
-        mean/self     self-play: runs of one episode are each other's baselines; a good default
+        mean/self     self-play: rollouts of one episode are each other's baselines; a good default
         q/value       actor-critic's advantage, without a critic's bias; expensive
 
-    `rollouts`: runs of one episode under `self`, 2 unless told; `lookaheads`: how many for `q` and `value`, 8 unless
-    told, unbiased for any number. `single_time` looks at one random step an episode, times T. `world="posterior"`
-    redraws the instance from the final posterior instead of reading the true one, as a live system must.
+    `rollouts` is how many are played of one episode under `self`, 2 unless told; `lookaheads` how many for `q` and
+    `value`, 8 unless told, unbiased for any number. `single_time` looks at one random step an episode, times T.
+    `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
+    must.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'
         >>> Estimator("mean", "oracle", rollouts=4)
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare runs, got 4
+        tsgrad.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare rollouts, got 4
     """
 
     metric: Metric
@@ -61,29 +45,24 @@ class Estimator(eqx.Module):
 
     def __init__(
         self,
-        metric: str | Metric = "mean",
-        baseline: str | Baseline = "self",
+        metric: str | dict[str, Any] | Metric = "mean",
+        baseline: str | dict[str, Any] | Baseline = "self",
         *,
         rollouts: int | None = None,
         lookaheads: int | None = None,
         single_time: bool = False,
         world: Literal["true", "posterior"] = "true",
     ) -> None:
-        if lookaheads is not None:
-            check_count("lookaheads", lookaheads, least=1)
-            if metric != "q" and baseline != "value":
-                raise BadInput(
-                    f"lookaheads must be left out unless metric is 'q' or baseline is 'value', got {lookaheads}"
-                )
-        options = {} if lookaheads is None else {"lookaheads": lookaheads}
-        self.metric = _chosen("metric", metric, Metric, METRICS, options if metric == "q" else {})
-        self.baseline = _chosen("baseline", baseline, Baseline, BASELINES, options if baseline == "value" else {})
-        if self.baseline.compares_runs:
+        self.metric = _chosen("metric", metric, Metric, lookaheads)
+        self.baseline = _chosen("baseline", baseline, Baseline, lookaheads)
+        if lookaheads is not None and not (self.metric.looks_ahead or self.baseline.looks_ahead):
+            raise BadInput(f"lookaheads must be left out unless metric is 'q' or baseline is 'value', got {lookaheads}")
+        if self.baseline.compares_rollouts:
             self.rollouts = check_count("rollouts", 2 if rollouts is None else rollouts, least=2)
         elif rollouts is not None:
             raise BadInput(
-                f"rollouts must be left out with baseline {_name(BASELINES, self.baseline)!r}:"
-                f" it does not compare runs, got {rollouts}"
+                f"rollouts must be left out with baseline {self.baseline_name!r}:"
+                f" it does not compare rollouts, got {rollouts}"
             )
         else:
             self.rollouts = 1
@@ -92,27 +71,55 @@ class Estimator(eqx.Module):
         self.world = world
 
     @property
+    def metric_name(self) -> str:
+        """The metric's registered name, or that of its class."""
+        return registered_name(type(self.metric)) or type(self.metric).__name__
+
+    @property
+    def baseline_name(self) -> str:
+        """The baseline's registered name, or that of its class."""
+        return registered_name(type(self.baseline)) or type(self.baseline).__name__
+
+    @property
     def name(self) -> str:
-        """metric/baseline, as in the paper's tables."""
-        return f"{_name(METRICS, self.metric)}/{_name(BASELINES, self.baseline)}"
+        """metric/baseline, as the paper's tables show them."""
+        return f"{self.metric_name}/{self.baseline_name}"
+
+    @property
+    def lookaheads(self) -> int:
+        """How many times it plays on from every step of a rollout; none where nothing looks ahead."""
+        parts: tuple[Any, ...] = (self.metric, self.baseline)
+        return max(part.lookaheads if part.looks_ahead else 0 for part in parts)
+
+    @property
+    def right_whatever_the_model(self) -> bool:
+        """Whether it is unbiased even where the model is wrong."""
+        reads = self.metric.reads_world or self.baseline.reads_world
+        return not self.metric.trusts_model and (self.world == "true" or not reads)
 
     def check(self, problem: AnyProblem) -> None:
         """Refuses problems for which the pair is not admissible."""
         if not isinstance(problem.model, self.metric.requires):
             raise BadInput(
-                f"metric {_name(METRICS, self.metric)!r} is for {self.metric.requires.__name__} only,"
+                f"metric {self.metric_name!r} is for {self.metric.requires.__name__} only,"
                 f" got {type(problem.model).__name__}: use 'obs', 'mean' or 'bayes'"
             )
 
 
-def _chosen(argument: str, choice: Any, base: type, known: dict[str, type], options: dict[str, int]) -> Any:
+def _chosen(argument: str, choice: Any, base: type, lookaheads: int | None) -> Any:
+    """A metric or a baseline from itself, or from a name or a table with its name."""
     if isinstance(choice, base):
         return choice
-    if not isinstance(choice, str):
+    described = {"kind": choice} if isinstance(choice, str) else choice
+    if not isinstance(described, dict):
         raise BadInput(f"{argument} must be a name or a {base.__name__}, got {choice!r}")
-    return known[check_choice(argument, choice, known)](**options)
+    kind = check_choice(argument, str(described.get("kind")), kinds(base))
+    if lookaheads is not None and registered_class(kind).looks_ahead:
+        described = {"lookaheads": check_count("lookaheads", lookaheads, least=1), **described}
+    return from_data(described, what=argument, base=base)
 
 
-def _name(known: dict[str, type], part: Metric | Baseline) -> str:
-    names = [name for name, cls in known.items() if type(part) is cls]
-    return names[0] if names else type(part).__name__
+def described(part: Metric | Baseline) -> str | dict[str, Any]:
+    """A metric or a baseline as files have it: its name, with its fields where it has any."""
+    data = to_data(part)
+    return data if len(data) > 1 else str(data["kind"])

@@ -1,26 +1,40 @@
 """The gradient of expected reward in the meta-parameters, by any estimator."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Bool, Float, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_count
-from tsgrad.estimate.block import gradient_block
+from tsgrad.checks import BadInput
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.moments import NOTHING, Moments
-from tsgrad.policies import SamplingPolicy, parameter_names, prepared
+from tsgrad.estimate.score import gradients_of, most_rollouts
+from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
-from tsgrad.simulation import CHUNK, Engine, Precision, check_blocks, choose_engine, over_blocks
-from tsgrad.streams import Address, Purpose
+from tsgrad.simulation import (
+    Engine,
+    EngineName,
+    JaxEngine,
+    NativeEngine,
+    Traced,
+    Workload,
+    WorkloadOptions,
+    choose_engine,
+    play,
+    ready_for,
+)
+from tsgrad.streams import Purpose
 
 
 class Gradient(NamedTuple):
     """An estimate of the gradient of expected total reward, to be ascended.
 
-    Summed over steps, averaged over episodes and their runs; standard errors are over episodes.
+    Summed over steps, averaged over episodes and their rollouts; standard errors are over episodes.
     """
 
     mean: FloatArray  # [P]
@@ -30,101 +44,132 @@ class Gradient(NamedTuple):
     names: tuple[str, ...]  # [P]
 
 
-def _not_native(kernel: native.Kernel | None, policy: SamplingPolicy, estimators: tuple[Estimator, ...]) -> str | None:
-    """Why the native engine has no kernel for a gradient; None if it has one."""
-    if kernel is None or not parameter_names(policy):
-        return f"it has no kernel for the gradient of {type(policy).__name__} on this problem"
-    if len(estimators) > 1:
-        return "it computes one estimator at a time"
-    (estimator,) = estimators
-    metric, _, baseline = estimator.name.partition("/")
-    if metric not in native.METRICS or baseline not in native.BASELINES:
-        return f"it has no kernel for {estimator.name}"
-    return None if estimator.world == "true" else "it reads the true world"
+class Moments(NamedTuple):
+    """Count, mean, and sum of squared deviations from it. Any axes, the same for `mean` and `spread`."""
 
-
-class _Request(NamedTuple):
-    """A checked request for gradients."""
-
-    problem: AnyProblem
-    policy: Any
-    estimators: tuple[Estimator, ...]
-    where: dict[str, Any]  # horizon, episodes, seed, purpose, iteration, precision
-    chunk: int
-    kernel: native.Kernel | None  # where the native engine runs
+    count: Any
+    mean: Any
+    spread: Any
 
     @classmethod
-    def checked(
-        cls,
-        problem: AnyProblem,
-        policy: SamplingPolicy,
-        estimators: tuple[Estimator, ...],
-        *,
-        engine: str,
-        chunk: int,
-        **where: Any,
-    ) -> "_Request":
-        if not estimators:
-            raise BadInput("estimators must name at least one estimator, got none")
-        check_count("horizon", where["horizon"], least=1)
-        check_blocks(where["episodes"], where["precision"], chunk)
-        Address.of(seed=where["seed"], purpose=where["purpose"], iteration=where["iteration"])
-        for estimator in estimators:
-            estimator.check(problem)
-        if len({estimator.world for estimator in estimators}) > 1:
-            raise BadInput("estimators computed from one record must have the same world: ask for them apart")
-        ready = prepared(policy, problem, where["horizon"])
-        kernel = native.kernel_for(problem, ready)
-        chosen = choose_engine(engine, _not_native(kernel, ready, estimators))
-        return cls(problem, ready, estimators, where, chunk, kernel if chosen == "native" else None)
+    def of(cls, values: Float[Array, "B *rest"], real: Bool[Array, "B"]) -> "Moments":
+        """Moments over the first axis of the values that are real."""
+        kept = real.reshape(real.shape + (1,) * (values.ndim - 1))
+        count = jnp.sum(real)
+        mean = jnp.sum(jnp.where(kept, values, 0), axis=0) / jnp.maximum(count, 1)
+        return cls(count, mean, jnp.sum(jnp.where(kept, (values - mean) ** 2, 0), axis=0))
 
-    def native_blocks(self, every_episode: bool) -> Iterator[dict[str, Any]]:
-        assert self.kernel is not None
-        (estimator,) = self.estimators
-        metric, _, baseline = estimator.name.partition("/")
-        return native.gradient_blocks(
-            self.kernel,
-            metric=metric,
-            baseline=baseline,
-            rollouts=estimator.rollouts,
-            single_time=estimator.single_time,
-            every_episode=every_episode,
-            **self.where,
-        )
+    def add(self, other: "Moments") -> "Moments":
+        """Moments of both samples together, in float64 (Chan, Golub and LeVeque, 1979)."""
+        count = self.count + int(other.count)
+        step = np.asarray(other.mean, np.float64) - self.mean
+        mean = self.mean + step * (int(other.count) / count)
+        spread = self.spread + other.spread + step**2 * (self.count * int(other.count) / count)
+        return Moments(count, mean, spread)
 
-    def jax_blocks(self, every_episode: bool) -> Iterator[Any]:
-        where = self.where
-        address = Address.of(seed=where["seed"], purpose=where["purpose"], iteration=where["iteration"])
-        total = np.uint32(where["episodes"])
-        return over_blocks(
-            lambda block: gradient_block(
-                self.problem, self.policy, self.estimators, address, total, block, where["horizon"], every_episode
-            ),
-            episodes=where["episodes"],
-            precision=where["precision"],
-            chunk=self.chunk,
-        )
+    @property
+    def standard_error(self) -> Any:
+        """Of the mean; infinite for a sample of one."""
+        return np.sqrt(self.spread / (self.count - 1) / self.count) if self.count > 1 else self.spread + np.inf
 
-    def moments(self) -> Iterator[tuple[Moments, Moments]]:
-        """Moments of the gradient [P] and of the regret, block by block."""
-        if self.kernel is None:
-            for gradients, lost in self.jax_blocks(every_episode=False):
-                yield Moments(gradients.count, gradients.mean[0], gradients.spread[0]), lost
-            return
-        for blocks in self.native_blocks(every_episode=False):
+
+NOTHING = Moments(0, 0.0, 0.0)
+
+
+@eqx.filter_jit
+def _gradient_block(
+    problem: AnyProblem,
+    policy: SamplingPolicy,
+    estimators: tuple[Estimator, ...],
+    workload: Traced,
+    block: UInt32[Array, ""],
+    every_episode: bool,
+) -> Any:
+    """Moments of gradients [E, P] and regret over a block; with `every_episode` all of its gradients [B, E, P]."""
+    rollouts, world = most_rollouts(estimators), estimators[0].world
+
+    def one(number: UInt32[Array, ""]) -> Any:
+        home = workload.address.with_episode(number)
+        episode, regret = play(problem, policy, workload, home, rollouts=rollouts, world=world)
+        return gradients_of(episode, estimators), regret
+
+    episodes = workload.episodes(block)
+    gradients, regrets = jax.vmap(one)(episodes)
+    if every_episode:
+        return gradients
+    real = workload.is_real(episodes)
+    return Moments.of(gradients, real), Moments.of(regrets, real)
+
+
+def gradient_engine(
+    problem: AnyProblem,
+    policy: SamplingPolicy,
+    estimators: tuple[Estimator, ...],
+    *,
+    engine: EngineName = "auto",
+    every_episode: bool = False,
+) -> Engine:
+    """The engine that computes gradients of a prepared policy; it is asked for blocks of any workload, with any
+    meta-parameters.
+
+    A block gives moments of the gradient and of the regret; with `every_episode` every gradient [B, E, P].
+    """
+    asked: dict[str, Any] = {
+        "metric": estimators[0].metric_name,
+        "baseline": estimators[0].baseline_name,
+        "rollouts": estimators[0].rollouts,
+        "single_time": estimators[0].single_time,
+        "every_episode": every_episode,
+    }
+
+    def on_native(policy: SamplingPolicy, workload: Workload) -> Iterator[Any]:
+        kernel = native.kernel_for(problem, policy)
+        assert kernel is not None
+        for blocks in native.gradient_blocks(kernel, **asked, **workload.for_kernels):
+            if every_episode:
+                yield np.concatenate(blocks["every_episode"])[:, None]
+                continue
             for row, count in enumerate(blocks["count"]):
                 yield (
                     Moments(count, blocks["mean"][row], blocks["spread"][row]),
                     Moments(count, blocks["regret_mean"][row], blocks["regret_spread"][row]),
                 )
 
-    def every_episode(self) -> FloatArray:
-        """Each episode's gradient, by each estimator: [N, E, P]."""
-        if self.kernel is None:
-            parts = list(self.jax_blocks(every_episode=True))
-        else:
-            parts = [np.concatenate(blocks["every_episode"])[:, None] for blocks in self.native_blocks(True)]
-        return np.concatenate(parts)[: self.where["episodes"]].astype(np.float64)
+    return choose_engine(
+        engine,
+        not_native=_not_native(problem, policy, estimators),
+        jax=JaxEngine(
+            lambda policy, traced, block: _gradient_block(problem, policy, estimators, traced, block, every_episode)
+        ),
+        native_engine=NativeEngine(on_native),
+    )
+
+
+def _not_native(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...]) -> str | None:
+    """Why the native engine has no kernel for a gradient; None if it has one."""
+    if native.kernel_for(problem, policy) is None or not parameter_names(policy):
+        return f"it has no kernel for the gradient of {type(policy).__name__} on this problem"
+    if len(estimators) > 1:
+        return "it computes one estimator at a time"
+    (estimator,) = estimators
+    if estimator.metric_name not in native.METRICS or estimator.baseline_name not in native.BASELINES:
+        return f"it has no kernel for {estimator.name}"
+    return None if estimator.world == "true" else "it reads the true world"
+
+
+def estimated_gradient(engine: Engine, policy: SamplingPolicy, workload: Workload) -> Gradient:
+    """The gradient at a prepared policy, by an engine that was chosen for it; blocks are added in order, in float64."""
+    gradients, regrets = NOTHING, NOTHING
+    for block_gradients, block_regrets in engine.blocks(policy, workload):
+        gradients, regrets = gradients.add(block_gradients), regrets.add(block_regrets)
+    names = parameter_names(policy)
+    return Gradient(
+        np.reshape(gradients.mean, len(names)),
+        np.reshape(gradients.standard_error, len(names)),
+        float(regrets.mean),
+        float(regrets.standard_error),
+        names,
+    )
 
 
 def gradient(
@@ -132,18 +177,22 @@ def gradient(
     policy: SamplingPolicy,
     estimator: Estimator,
     *,
-    horizon: int,
-    episodes: int,
-    seed: int,
-    purpose: Purpose = Purpose.TRAINING,
-    iteration: int = 0,
-    engine: Engine = "auto",
-    precision: Precision = "float32",
-    chunk: int = CHUNK,
+    engine: EngineName = "auto",
+    **workload: Unpack[WorkloadOptions],
 ) -> Gradient:
-    """The gradient of expected total reward, from `episodes` simulated episodes.
+    """The gradient of expected total reward in the meta-parameters, from simulated episodes.
 
-    >>> from tsgrad.problems import AnyProblem, GaussianBandit
+    Args:
+        problem: what is played.
+        policy: whose meta-parameters are to be moved.
+        estimator: metric, baseline, and how they are put to use.
+        engine: "jax", "native", or "auto" for the fastest that can run.
+        workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
+
+    Returns:
+        The gradient with standard errors, and the regret of the episodes.
+
+    >>> from tsgrad.problems import GaussianBandit
     >>> from tsgrad.policies import ReshapedThompson
     >>> problem = GaussianBandit(arms=2)
     >>> policy = ReshapedThompson(problem, shared=True)
@@ -152,30 +201,11 @@ def gradient(
     ('prior_mean', 'log_prior_variance', 'log_precision_ratio', 'decay')
     >>> bool(found.mean[3] > 3 * found.standard_error[3])  # sampling less towards the end pays
     True
+
     """
-    request = _Request.checked(
-        problem,
-        policy,
-        (estimator,),
-        engine=engine,
-        chunk=chunk,
-        horizon=horizon,
-        episodes=episodes,
-        seed=seed,
-        purpose=purpose,
-        iteration=iteration,
-        precision=precision,
-    )
-    gradients, lost = NOTHING, NOTHING
-    for block_gradients, block_lost in request.moments():
-        gradients, lost = gradients.add(block_gradients), lost.add(block_lost)
-    return Gradient(
-        gradients.mean,
-        gradients.standard_error,
-        float(lost.mean),
-        float(lost.standard_error),
-        parameter_names(policy),
-    )
+    checked = Workload.of(Purpose.TRAINING, workload)
+    ready = _checked(problem, policy, (estimator,), checked)
+    return estimated_gradient(gradient_engine(problem, ready, (estimator,), engine=engine), ready, checked)
 
 
 def episode_gradients(
@@ -183,36 +213,28 @@ def episode_gradients(
     policy: SamplingPolicy,
     estimators: Mapping[str, Estimator],
     *,
-    horizon: int,
-    episodes: int,
-    seed: int,
-    purpose: Purpose = Purpose.TRAINING,
-    iteration: int = 0,
-    engine: Engine = "auto",
-    precision: Precision = "float32",
-    chunk: int = CHUNK,
+    engine: EngineName = "auto",
+    **workload: Unpack[WorkloadOptions],
 ) -> dict[str, FloatArray]:
     """Each episode's own gradient [N, P], by every estimator, all from one simulated record of the episode.
 
-    What a study of variance needs: estimators see the same runs, and differ in nothing but themselves.
+    What a study of variance needs: estimators see the same rollouts, and differ in nothing but themselves. Arguments
+    are those of `gradient`, with several estimators by name.
     """
-    request = _Request.checked(
-        problem,
-        policy,
-        tuple(estimators.values()),
-        engine=engine,
-        chunk=chunk,
-        horizon=horizon,
-        episodes=episodes,
-        seed=seed,
-        purpose=purpose,
-        iteration=iteration,
-        precision=precision,
-    )
-    gradients = request.every_episode()
+    checked = Workload.of(Purpose.TRAINING, workload)
+    chosen = tuple(estimators.values())
+    ready = _checked(problem, policy, chosen, checked)
+    computing = gradient_engine(problem, ready, chosen, engine=engine, every_episode=True)
+    gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
-def gradient_engine(problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, engine: str) -> str:
-    """The engine that a gradient would run on."""
-    return choose_engine(engine, _not_native(native.kernel_for(problem, policy), policy, (estimator,)))
+def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...], workload: Workload) -> Any:
+    """The policy made ready, once policy, estimators and workload fit the problem."""
+    if not estimators:
+        raise BadInput("estimators must name at least one estimator, got none")
+    for estimator in estimators:
+        estimator.check(problem)
+    if len({estimator.world for estimator in estimators}) > 1:
+        raise BadInput("estimators computed from one record must have the same world: ask for them apart")
+    return ready_for(problem, policy, workload)

@@ -6,9 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.policies import Clock
-from tsgrad.simulation import Trajectory, decide
+from tsgrad.simulation import Episode, State, Trajectory, decide, take_step
 from tsgrad.streams import Stream
 
 
@@ -19,10 +18,10 @@ class Outlook(NamedTuple):
     best: Float[Array, "T"]  # by the best arm of each look-ahead world
 
 
-def look_ahead(episode: Episode, run: Trajectory, number: int, *, first_arm_played: bool) -> Outlook:
-    """Plays on from each step of a run, `number` times, in worlds drawn from the belief at that step.
+def look_ahead(episode: Episode, rollout: Trajectory, number: int, *, first_arm_played: bool) -> Outlook:
+    """Plays on from each step of a rollout, `number` times, in worlds drawn from the belief at that step.
 
-    With `first_arm_played` the first arm is the run's own (a state-action value), else the policy draws it too
+    With `first_arm_played` the first arm is the rollout's own (a state-action value), else the policy draws it too
     (a state value). Both use the same worlds and noise, so that in their difference most of it cancels.
     """
     model, policy, instance = episode.model, episode.policy, episode.instance
@@ -30,29 +29,37 @@ def look_ahead(episode: Episode, run: Trajectory, number: int, *, first_arm_play
     def one(
         t: Integer[Array, ""], belief: Any, memory: Any, arm: Any, index: Integer[Array, ""]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        where = {"rollout": run.rollout, "look_ahead": index}
+        where = {"rollout": rollout.rollout, "look_ahead": index}
         world = model.posterior(belief).sample(episode.address.noise(Stream.POSTERIOR, **where).at(t))
         policy_noise = episode.address.noise(Stream.POLICY, **where).at(t)
         reward_noise = episode.address.noise(Stream.REWARD, **where).at(t)
 
-        def step(s: Integer[Array, ""], state: Any) -> Any:
-            belief, memory, played, best = state
+        def step(s: Integer[Array, ""], carried: Any) -> Any:
+            state, played, best = carried
             context = jax.tree.map(lambda leaf: leaf[s - 1], instance.contexts)
-            clock = Clock(s, instance.horizon)
-            _, chosen = decide(policy, model, belief, memory, context, clock, policy_noise.step(s))
-            if first_arm_played:
-                chosen = jnp.where(s == t, arm, chosen)
-            reward = model.reward(world, context, chosen, reward_noise.step(s))
+
+            def choose() -> tuple[Any, Any]:
+                clock = Clock(s, instance.horizon)
+                draw, chosen = decide(policy, model, state, context, clock, policy_noise.step(s))
+                return draw, jnp.where(s == t, arm, chosen) if first_arm_played else chosen
+
+            later, taken = take_step(
+                model,
+                policy,
+                state,
+                context,
+                choose=choose,
+                pay=lambda arm: model.reward(world, context, arm, reward_noise.step(s)),
+            )
             return (
-                model.update(belief, context, chosen, reward),
-                policy.remember(memory, context, chosen, reward),
-                played + model.mean(world, context, chosen),
+                later,
+                played + model.mean(world, context, taken.arm),
                 best + model.mean(world, context, model.best_arm(world, context)),
             )
 
-        nothing = jnp.zeros_like(run.reward[0])
-        start = (belief, memory, nothing, nothing)
-        _, _, played, best = jax.lax.fori_loop(t, instance.horizon + 1, step, start)
+        nothing = jnp.zeros_like(rollout.reward[0])
+        start = (State(belief, memory), nothing, nothing)
+        _, played, best = jax.lax.fori_loop(t, instance.horizon + 1, step, start)
         return played, best
 
     def from_step(inputs: tuple[Any, Any, Any, Any]) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -61,5 +68,5 @@ def look_ahead(episode: Episode, run: Trajectory, number: int, *, first_arm_play
         return jnp.mean(played), jnp.mean(best)
 
     # One step after the other: a look-ahead then takes as long as what is left, and nothing of it is kept.
-    played, best = jax.lax.map(from_step, (instance.times, run.belief, run.memory, run.arm))
+    played, best = jax.lax.map(from_step, (instance.times, rollout.belief, rollout.memory, rollout.arm))
     return Outlook(played, best)

@@ -1,4 +1,4 @@
-"""Reward metrics M_t: what a run is held to have earned from step t to the end.
+"""Reward metrics M_t: the return credited to a rollout from step t to the end.
 
 A metric is admissible where E[M_t | H_{t-1}, pseudo-action_t] is the expected reward from t on; then the gradient is
 unbiased. With an oracle baseline a metric says what the best arms would have earned by its own measure.
@@ -12,23 +12,32 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.episode import Episode
 from tsgrad.estimate.look_ahead import look_ahead
+from tsgrad.policies import Thompson
 from tsgrad.problems import IndependentArms, Problem
-from tsgrad.simulation import Trajectory
+from tsgrad.registry import register
+from tsgrad.simulation import Episode, State, Trajectory, take_step
 
 
 class Metric(eqx.Module):
-    """A reward metric. Yours is a subclass with these two methods; `requires` names the problems it is for."""
+    """A reward metric. Yours is a subclass with these two methods; register it under a name to resume runs that use it.
+
+    It states its facts: `requires` is the kind of problem it is for; `trusts_model` whether it is admissible only where
+    the model is right; `reads_world` whether it reads the world, which world="posterior" draws from the model;
+    `looks_ahead` whether it plays on from every step, `lookaheads` times.
+    """
 
     requires: ClassVar[type] = Problem
+    trusts_model: ClassVar[bool] = False
+    reads_world: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = False
 
     @abc.abstractmethod
-    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        """M_t of one run."""
+    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        """M_t of one rollout."""
 
     @abc.abstractmethod
-    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
         """What the best arms would have earned by this metric; must not depend on the draw at t, given the past."""
 
 
@@ -36,30 +45,32 @@ class SeparableMetric(Metric):
     """A metric that adds up over steps: M_t is the sum of `rewards` from t on."""
 
     @abc.abstractmethod
-    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        """What each step is held to have earned."""
+    def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        """The reward credited to each step."""
 
     @abc.abstractmethod
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         """What the best arm of each step would have earned."""
 
-    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        return from_here_on(self.rewards(episode, run))
+    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return from_here_on(self.rewards(episode, rollout))
 
-    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
+    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
         return from_here_on(self.oracle_rewards(episode))
 
 
+@register("obs")
 class ObservedReward(SeparableMetric):
     """`obs`: the rewards themselves. Admissible by definition, whatever the model; the noisiest."""
 
-    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        return run.reward
+    def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return rollout.reward
 
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         return episode.instance.rewards(episode.instance.best_arms())
 
 
+@register("mean")
 class MeanReward(SeparableMetric):
     """`mean`: the expected rewards of the arms played, in the true world.
 
@@ -67,13 +78,16 @@ class MeanReward(SeparableMetric):
     the arm, the reward's expectation is its mean.
     """
 
-    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        return episode.instance.means(run.arm)
+    reads_world: ClassVar[bool] = True
+
+    def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return episode.instance.means(rollout.arm)
 
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         return episode.instance.means(episode.instance.best_arms())
 
 
+@register("bayes")
 class PosteriorMean(SeparableMetric):
     """`bayes`: what the belief at each step expects of the arm played.
 
@@ -83,8 +97,10 @@ class PosteriorMean(SeparableMetric):
     at t through the arm it led to, which biases the gradient.)
     """
 
-    def rewards(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        return jax.vmap(episode.model.posterior_mean)(run.belief, run.context, run.arm)
+    trusts_model: ClassVar[bool] = True
+
+    def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return jax.vmap(episode.model.posterior_mean)(rollout.belief, rollout.context, rollout.arm)
 
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         model, instance = episode.model, episode.instance
@@ -92,42 +108,57 @@ class PosteriorMean(SeparableMetric):
         def pull_best(belief: Any, inputs: tuple[Any, Any, Any]) -> tuple[Any, Float[Array, ""]]:
             t, context, arm = inputs
             expected = model.posterior_mean(belief, context, arm)
-            return model.update(belief, context, arm, instance.reward(t, context, arm)), expected
+            later, _ = take_step(
+                model,
+                Thompson(),  # whoever pulls, it has no memory
+                State(belief, None),
+                context,
+                choose=lambda: (None, arm),
+                pay=lambda arm: instance.reward(t, context, arm),
+            )
+            return later.belief, expected
 
         steps = (instance.times, instance.contexts, instance.best_arms())
         _, expected = jax.lax.scan(pull_best, model.prior(instance.horizon), steps)
         return expected
 
 
+@register("fin")
 class FiniteSampleMean(Metric):
     """`fin`: the mean of each arm as well as it can be known by the end, if from t on it alone were pulled.
 
     Admissible where arms are independent and the model is right: that estimate averages the true mean over what no
-    run from t on can learn about the arm. Not separable: the estimate changes with t.
+    rollout from t on can learn about the arm. Not separable: the estimate changes with t.
     """
 
+    trusts_model: ClassVar[bool] = True
     requires: ClassVar[type] = IndependentArms
 
-    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        estimates = self._estimates(episode, run)
-        played = run.arm[:, None] == jnp.arange(estimates.shape[1])
+    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        estimates = self._estimates(episode, rollout)
+        played = rollout.arm[:, None] == jnp.arange(estimates.shape[1])
         return jnp.sum(from_here_on(played.astype(estimates.dtype)) * estimates, axis=1)
 
-    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        instance = episode.instance
-        best = instance.nature.best_arm(instance.world, None)
-        return episode.left * self._estimates(episode, run)[:, best]
+    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        estimates, best = self._estimates(episode, rollout), episode.instance.best_arms()
+        if episode.instance.contexts.available is None:  # one arm is the best of all steps
+            return episode.left * estimates[:, best[0]]
+        at_step = best[:, None] == jnp.arange(estimates.shape[1])
+        return jnp.sum(from_here_on(at_step.astype(estimates.dtype)) * estimates, axis=1)
 
-    def _estimates(self, episode: Episode, run: Trajectory) -> Float[Array, "T K"]:
+    def _estimates(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T K"]:
         model, instance = episode.model, episode.instance
         assert isinstance(model, IndependentArms)
         arms = jnp.arange(model.arms)
-        rewards = jax.vmap(lambda t: jax.vmap(lambda arm: instance.reward(t, None, arm))(arms))(instance.times)
+        rewards = jax.vmap(lambda t, context: jax.vmap(lambda arm: instance.reward(t, context, arm))(arms))(
+            instance.times, instance.contexts
+        )
         evidence = jax.vmap(model.evidence)(rewards)
-        known = jax.tree.map(lambda belief, added: belief + from_here_on(added), run.belief, evidence)
-        return jax.vmap(lambda belief: model.posterior_means(belief, None))(known)
+        known = jax.tree.map(lambda belief, added: belief + from_here_on(added), rollout.belief, evidence)
+        return jax.vmap(lambda belief, context: model.posterior_means(belief, context))(known, instance.contexts)
 
 
+@register("q")
 class StateActionValue(Metric):
     """`q`: the expected reward from here on given the past and the arm, by look-aheads under the model.
 
@@ -135,13 +166,15 @@ class StateActionValue(Metric):
     posterior and plays on with the policy, so that its expectation is the state-action value.
     """
 
+    trusts_model: ClassVar[bool] = True
+    looks_ahead: ClassVar[bool] = True
     lookaheads: int = eqx.field(static=True, default=8)
 
-    def values(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        return look_ahead(episode, run, self.lookaheads, first_arm_played=True).played
+    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).played
 
-    def oracle(self, episode: Episode, run: Trajectory) -> Float[Array, "T"]:
-        return look_ahead(episode, run, self.lookaheads, first_arm_played=True).best
+    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).best
 
 
 def from_here_on(steps: Float[Array, "T *rest"]) -> Float[Array, "T *rest"]:

@@ -4,6 +4,7 @@ from tsgrad.evaluate.bounds import BoundKind, RegretBound, regret_bound
 from tsgrad.evaluate.comparison import Comparison, compare
 from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
 from tsgrad.evaluate.optimum import optimal_regret
+from tsgrad.evaluate.result import Played, PolicyResult
 from tsgrad.evaluate.statistics import Gain
 from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, estimator_pairs, variance_study
 
@@ -13,6 +14,8 @@ __all__ = [
     "Diagnosis",
     "Gain",
     "PairReport",
+    "Played",
+    "PolicyResult",
     "RegretBound",
     "VarianceStudy",
     "affordable",

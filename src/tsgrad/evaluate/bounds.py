@@ -18,11 +18,10 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_choice, check_count
-from tsgrad.evaluate.best_mean import expected_best_mean, prior_strength
 from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
-from tsgrad.problems import AnyProblem, IndependentArms
-from tsgrad.simulation import CHUNK, check_blocks
+from tsgrad.evaluate.statistics import mean_and_error
+from tsgrad.problems import AnyProblem, IndependentArms, TabledArms
 
 BoundKind = Literal["perfect", "FH", "V-Zero", "optimum"]
 BOUND_KINDS: tuple[BoundKind, ...] = ("perfect", "FH", "V-Zero", "optimum")
@@ -37,6 +36,14 @@ class RegretBound(NamedTuple):
     kind: str
     horizon: int
     episodes: int
+
+
+class _Known(NamedTuple):
+    """What tabled arms say of themselves; see `TabledArms`."""
+
+    best: float  # the expected largest mean
+    informed: float  # the expected largest posterior mean after T - 1 pulls of every arm
+    strength: FloatArray  # of the priors, [K]
 
 
 def regret_bound(
@@ -57,7 +64,6 @@ def regret_bound(
     check_choice("kind", kind, BOUND_KINDS)
     horizon = check_count("horizon", horizon, least=1)
     check_count("episodes", episodes, least=8)
-    check_blocks(episodes, "float64", CHUNK)
     truth = problem.truth
     if not isinstance(truth, IndependentArms):
         raise BadInput(f"problem must have independent arms for a bound on its regret, got {type(truth).__name__}")
@@ -65,19 +71,23 @@ def regret_bound(
         return RegretBound(0.0, 0.0, kind, horizon, 0)
     if kind == "optimum":
         return RegretBound(optimal_regret(truth, horizon=horizon), 0.0, kind, horizon, 0)
-    best, informed = expected_best_mean(truth), expected_best_mean(truth, horizon - 1)
-    if kind == "FH" and best is not None and informed is not None:
-        return RegretBound(horizon * max(best - informed, 0.0), 0.0, kind, horizon, 0)  # rounding aside, never negative
-    strength = prior_strength(truth)
+    known = (
+        _Known(truth.expected_best_mean(), truth.expected_best_mean(horizon - 1), truth.prior_strength)
+        if isinstance(truth, TabledArms)
+        else None
+    )
+    if kind == "FH" and known is not None:
+        gap = known.best - known.informed
+        return RegretBound(horizon * max(gap, 0.0), 0.0, kind, horizon, 0)  # rounding aside, never negative
     blocks = []
     for best_mean, means in futures(truth, horizon=horizon, episodes=episodes, seed=seed):
         finite_horizon = horizon * np.max(means[:, -1], axis=1)
         earned = best_counts_reward(means) if kind == "V-Zero" else finite_horizon
-        if best is None or informed is None or strength is None:
+        if known is None:
             blocks.append((horizon * best_mean - earned)[:, None])
         else:
-            controls = finite_horizon - horizon * informed, deviations(means, strength)
-            blocks.append(np.stack([horizon * best - earned, *controls], axis=1))
+            controls = finite_horizon - horizon * known.informed, deviations(means, known.strength)
+            blocks.append(np.stack([horizon * known.best - earned, *controls], axis=1))
     sample = np.concatenate(blocks)
     return RegretBound(*_controlled(sample[:, 0], sample[:, 1:]), kind, horizon, episodes)
 
@@ -92,15 +102,11 @@ def cheap_bound(problem: AnyProblem, *, horizon: int, seed: int = 0) -> RegretBo
         return None
     elif truth.arms * horizon**2 / 2 * _FEW_EPISODES <= _MOST_WORK:
         kind = "V-Zero"
-    elif expected_best_mean(truth) is not None:
+    elif isinstance(truth, TabledArms):
         kind = "FH"
     else:
         return None
     return regret_bound(problem, horizon=horizon, kind=kind, episodes=_FEW_EPISODES, seed=seed)
-
-
-def _mean(sample: FloatArray) -> tuple[float, float]:
-    return float(np.mean(sample)), float(np.std(sample, ddof=1) / np.sqrt(len(sample)))
 
 
 def _controlled(sample: FloatArray, controls: FloatArray) -> tuple[float, float]:
@@ -109,5 +115,5 @@ def _controlled(sample: FloatArray, controls: FloatArray) -> tuple[float, float]
     centred = used - np.mean(used, axis=0)
     slopes = np.linalg.lstsq(centred, sample - np.mean(sample))[0]
     adjusted = sample - used @ slopes
-    mean, error = _mean(adjusted)
+    mean, error = mean_and_error(adjusted)
     return mean, error * float(np.sqrt((len(sample) - 1) / (len(sample) - 1 - used.shape[1])))

@@ -1,70 +1,85 @@
-"""A comparison as tables for the terminal, CSV, LaTeX and plain data."""
+"""A comparison as tables for the terminal, as records for CSV, and as LaTeX."""
 
-import csv
-import io
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
-from rich.text import Text
 
 from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
 from tsgrad.evaluate.bounds import RegretBound
+from tsgrad.evaluate.digits import common_decimals
 from tsgrad.evaluate.statistics import QUANTILES, Gain
+from tsgrad.evaluate.tables import Column, Line, csv_text, latex_text, terminal_table
 
 if TYPE_CHECKING:
     from tsgrad.evaluate.comparison import Comparison
 
 _SHOWN_ARMS = 6
-_LATEX_SPECIAL = {
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-}
 
 
 def table(comparison: "Comparison") -> Table:
     """Regrets, gains over the reference, and the regret that no policy can go below."""
-    shown = Table(
-        title=f"Regret over {comparison.horizon} steps, {comparison.episode_count:,} common episodes,"
-        f" seed {comparison.seed}",
-        caption=_caption(comparison),
-    )
-    shown.add_column("policy", overflow="fold")
-    for header in ("regret", "s.e.", f"less than\n{comparison.reference}", "s.e.", "interval", "p"):
-        shown.add_column(header, justify="right", no_wrap=not header.startswith("less"), overflow="fold")
-    gains = comparison.gains
-    for name in comparison.names:
-        shown.add_row(
-            Text(name),
-            f"{comparison.regret[name]:.3f}",
-            f"{comparison.standard_error[name]:.3f}",
-            *(_gain_cells(gains[name]) if name in gains else ("", "", "", "")),
-        )
-    if comparison.bound is not None:
-        shown.add_section()
-        shown.add_row(_bound_name(comparison.bound), *_bound_cells(comparison.bound))
-    return shown
+    columns = [
+        Column("policy", numbers=False),
+        Column("regret (s.e.)"),
+        Column(f"less than {comparison.reference} (s.e.)"),
+        Column("interval"),
+        Column("p"),
+    ]
+    regret_digits, gain_digits = _digits(comparison)
+    lines = []
+    for name, result in comparison.policies.items():
+        gain = result.gain
+        cells = ["", "", ""]
+        if gain is not None:
+            cells = [
+                _with_error(gain.mean, gain.standard_error, gain_digits),
+                f"{gain.low:.{gain_digits}f} to {gain.high:.{gain_digits}f}",
+                "<.001" if gain.p_value < 0.001 else f"{gain.p_value:.3f}",
+            ]
+        lines.append(Line([name, _with_error(result.regret, result.standard_error, regret_digits), *cells]))
+    bound = comparison.bound
+    if bound is not None:
+        lines.append(Line([_bound_name(bound), _bound_cell(bound, regret_digits), "", "", ""], starts_group=True))
+    title = f"Regret over {comparison.horizon} steps, {comparison.episodes:,} common episodes, seed {comparison.seed}"
+    return terminal_table(title, columns, lines, caption=_caption(comparison))
 
 
 def details(comparison: "Comparison") -> Table:
-    """How regrets are spread over episodes, what a decision costs, and where the pulls went."""
-    shown = Table(title="Regret over episodes, cost of a decision, pulls")
-    shown.add_column("policy", overflow="fold")
-    for header in (*(_percent(level) for level in QUANTILES), "worst 10%", "µs"):
-        shown.add_column(header, justify="right", no_wrap=True)
-    shown.add_column("pulls per arm")
-    for name in comparison.names:
-        shown.add_row(
-            Text(name),
-            *(f"{quantile:.2f}" for quantile in comparison.regret_quantiles[name]),
-            f"{comparison.worst_decile[name]:.2f}",
-            f"{comparison.microseconds[name]:.3g}",
-            _some(comparison.pulls[name]),
+    """How regrets are spread over episodes, where the pulls went, and what a decision costs if that was timed."""
+    digits = max(0, _digits(comparison)[0] - 1)
+    timed = any(result.microseconds is not None for result in comparison.policies.values())
+    columns = [Column("policy", numbers=False)]
+    columns += [Column(header) for header in (*map(_percent, QUANTILES), "worst 10%", *["µs"] * timed)]
+    lines = [
+        Line(
+            [
+                name,
+                *(f"{quantile:.{digits}f}" for quantile in result.quantiles),
+                f"{result.worst_decile:.{digits}f}",
+                *([] if result.microseconds is None else [f"{result.microseconds:.3g}"]),
+                _some(result.pulls),
+            ]
         )
-    return shown
+        for name, result in comparison.policies.items()
+    ]
+    title = f"Regret over episodes, {'cost of a decision, ' if timed else ''}pulls"
+    return terminal_table(title, [*columns, Column("pulls per arm", numbers=False)], lines)
+
+
+def _digits(comparison: "Comparison") -> tuple[int, int]:
+    """How many decimals regrets and gains have in a table: two digits of the smallest standard error."""
+    return (
+        common_decimals(comparison.standard_error.values()),
+        common_decimals(gain.standard_error for gain in comparison.gains.values()),
+    )
+
+
+def _with_error(value: float, standard_error: float, digits: int) -> str:
+    return f"{value:.{digits}f} ({standard_error:.{digits}f})"
 
 
 def _caption(comparison: "Comparison") -> str:
@@ -84,13 +99,10 @@ def _bound_name(bound: RegretBound) -> str:
     return "exact optimum" if bound.kind == "optimum" else f"{bound.kind} bound"
 
 
-def _gain_cells(gain: Gain) -> tuple[str, str, str, str]:
-    p_value = "<.001" if gain.p_value < 0.001 else f"{gain.p_value:.3f}"
-    return f"{gain.mean:.3f}", f"{gain.standard_error:.3f}", f"{gain.low:.3f} to {gain.high:.3f}", p_value
-
-
-def _bound_cells(bound: RegretBound) -> tuple[str, str]:
-    return f"{bound.regret:.3f}", f"{bound.standard_error:.3f}" if bound.episodes else "exact"
+def _bound_cell(bound: RegretBound, digits: int) -> str:
+    if not bound.episodes:
+        return f"{bound.regret:.{digits}f} (exact)"
+    return _with_error(bound.regret, bound.standard_error, digits)
 
 
 def _percent(level: float) -> str:
@@ -103,118 +115,68 @@ def _some(pulls: FloatArray | None) -> str:
     return " ".join([f"{pull:.1f}" for pull in pulls[:_SHOWN_ARMS]] + ["…"] * (len(pulls) > _SHOWN_ARMS))
 
 
-def rows(comparison: "Comparison") -> list[dict[str, Any]]:
-    """A row for each policy. The reference has no gain; every row has the bound."""
-    gains, bound = comparison.gains, comparison.bound
-    found = []
-    for name in comparison.names:
-        gain = gains.get(name)
-        pulls = comparison.pulls[name]
-        found.append(
-            {
-                "policy": name,
-                "regret": comparison.regret[name],
-                "standard_error": comparison.standard_error[name],
-                "reference": comparison.reference,
-                **{f"gain_{field}": getattr(gain, field, None) for field in Gain._fields},
-                **{
-                    f"quantile_{100 * level:.0f}": float(value)
-                    for level, value in zip(QUANTILES, comparison.regret_quantiles[name], strict=True)
-                },
-                "worst_decile": comparison.worst_decile[name],
-                "microseconds": comparison.microseconds[name],
-                **{f"bound_{field}": getattr(bound, field, None) for field in ("kind", "regret", "standard_error")},
-                "horizon": comparison.horizon,
-                "episodes": comparison.episode_count,
-                "seed": comparison.seed,
-                **{f"pulls_{arm}": float(pull) for arm, pull in enumerate(() if pulls is None else pulls)},
-            }
-        )
-    return found
+def records(comparison: "Comparison", beside: Mapping[str, Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
+    """A record for each policy, with what stands `beside` it under the names of further columns.
 
-
-def csv_text(records: list[dict[str, Any]]) -> str:
-    """Records of the same keys as CSV; floats keep every bit, None is an empty field.
-
-    >>> print(csv_text([{"policy": "a", "regret": 0.1, "gain": None}]), end="")
-    policy,regret,gain
-    a,0.1,
+    The reference has no gain; every record has the bound.
     """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, records[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return text.getvalue()
+    bound = comparison.bound
+    return [
+        {
+            "policy": name,
+            **({} if beside is None else beside[name]),
+            "regret": result.regret,
+            "standard_error": result.standard_error,
+            "reference": comparison.reference,
+            **{f"gain_{field}": getattr(result.gain, field, None) for field in Gain._fields},
+            **{
+                f"quantile_{100 * level:.0f}": float(value)
+                for level, value in zip(QUANTILES, result.quantiles, strict=True)
+            },
+            "worst_decile": result.worst_decile,
+            **({} if result.microseconds is None else {"microseconds": result.microseconds}),
+            **{f"bound_{field}": getattr(bound, field, None) for field in ("kind", "regret", "standard_error")},
+            "horizon": comparison.horizon,
+            "episodes": comparison.episodes,
+            "seed": comparison.seed,
+            **{f"pulls_{arm}": float(pull) for arm, pull in enumerate(() if result.pulls is None else result.pulls)},
+        }
+        for name, result in comparison.policies.items()
+    ]
 
 
 def episodes_csv(comparison: "Comparison") -> str:
     """The regret of every episode, a column for each policy."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["episode", *comparison.names])
-    regrets = np.stack([result.regret for result in comparison.episodes.values()], axis=1)
-    writer.writerows([episode, *row] for episode, row in enumerate(regrets.tolist()))
-    return text.getvalue()
+    if not comparison.regrets:
+        raise BadInput("a comparison read from a file has no single episodes: compare again to write them")
+    regrets = np.stack(list(comparison.regrets.values()), axis=1).tolist()
+    return csv_text([dict(zip(("episode", *comparison.names), row, strict=True)) for row in _numbered(regrets)])
 
 
-def data(comparison: "Comparison") -> dict[str, Any]:
-    """All but the single episodes, as plain data."""
-    gains = comparison.gains
-    return {
-        "horizon": comparison.horizon,
-        "episodes": comparison.episode_count,
-        "seed": comparison.seed,
-        "reference": comparison.reference,
-        "confidence": comparison.confidence,
-        "to_precision": comparison.to_precision,
-        "bound": None if comparison.bound is None else comparison.bound._asdict(),
-        "policies": {
-            name: {
-                "regret": comparison.regret[name],
-                "standard_error": comparison.standard_error[name],
-                "gain": gains[name]._asdict() if name in gains else None,
-                "quantiles": dict(zip(map(str, QUANTILES), comparison.regret_quantiles[name].tolist(), strict=True)),
-                "worst_decile": comparison.worst_decile[name],
-                "microseconds": comparison.microseconds[name],
-                "pulls": None if result.pulls is None else result.pulls.tolist(),
-                "regret_over_time": result.regret_over_time.tolist(),
-            }
-            for name, result in comparison.episodes.items()
-        },
-    }
+def _numbered(rows: list[list[float]]) -> list[list[float]]:
+    return [[number, *row] for number, row in enumerate(rows)]
 
 
 def latex(comparison: "Comparison") -> str:
     """A `tabular` with the rules of booktabs; what made it is in a comment."""
-    gains, bound = comparison.gains, comparison.bound
-    lines = [
-        f"% tsgrad {version('tsgrad')}: {comparison.episode_count} common episodes of {comparison.horizon} steps,"
-        f" seed {comparison.seed}; intervals hold together with probability {comparison.confidence:.4g}",
-        r"\begin{tabular}{lrrrr}",
-        r"\toprule",
-        rf"policy & regret & less than {escaped(comparison.reference)} & interval & worst 10\% \\",
-        r"\midrule",
+    columns = [
+        Column("policy", numbers=False),
+        *map(Column, ("regret", f"less than {comparison.reference}", "interval", "worst 10%")),
     ]
-    for name in comparison.names:
-        gain = gains.get(name)
-        cells = [
-            escaped(name),
-            f"${comparison.regret[name]:.2f}$ (${comparison.standard_error[name]:.2f}$)",
-            "" if gain is None else f"${gain.mean:.2f}$ (${gain.standard_error:.2f}$)",
-            "" if gain is None else f"$[{gain.low:.2f}, {gain.high:.2f}]$",
-            f"${comparison.worst_decile[name]:.2f}$",
-        ]
-        lines.append(" & ".join(cells) + r" \\")
+    regret_digits, gain_digits = (max(0, digits - 1) for digits in _digits(comparison))
+    lines = []
+    for name, result in comparison.policies.items():
+        gain = result.gain
+        cells = [name, _with_error(result.regret, result.standard_error, regret_digits), "", ""]
+        if gain is not None:
+            cells[2] = _with_error(gain.mean, gain.standard_error, gain_digits)
+            cells[3] = f"[{gain.low:.{gain_digits}f}, {gain.high:.{gain_digits}f}]"
+        lines.append(Line([*cells, f"{result.worst_decile:.{regret_digits}f}"]))
+    bound = comparison.bound
     if bound is not None:
-        error = f" (${bound.standard_error:.2f}$)" if bound.episodes else ""
-        lines += [r"\midrule", rf"{_bound_name(bound)} & ${bound.regret:.2f}${error} & & & \\"]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def escaped(text: str) -> str:
-    r"""Text that LaTeX shows as it is.
-
-    >>> print(escaped("runs/a_b"))
-    runs/a\_b
-    """
-    return "".join(_LATEX_SPECIAL.get(character, character) for character in text)
+        lines.append(Line([_bound_name(bound), _bound_cell(bound, regret_digits), "", "", ""], starts_group=True))
+    comment = (
+        f"tsgrad {version('tsgrad')}: {comparison.episodes} common episodes of {comparison.horizon} steps,"
+        f" seed {comparison.seed}; intervals hold together with probability {comparison.confidence:.4g}"
+    )
+    return latex_text(columns, lines, comment=comment)

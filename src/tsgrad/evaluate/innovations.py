@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, UInt32
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.estimate.live import check_density, check_recorded, over_recorded
+from tsgrad.estimate.recorded import check_density, check_recorded, over_recorded
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.simulation import Precision, Recorded, Trajectory, replay
@@ -45,14 +45,14 @@ def _block(
     """Innovations and log-densities [B, T] of a block of recorded episodes."""
 
     def one(number: Array, recorded: Recorded) -> Any:
-        run, log_prob = replay(model, policy, recorded)
+        rollout, log_prob = replay(model, policy, recorded)
         noise = address.with_episode(number).noise(Stream.PREDICTIVE)
-        return _of_run(model, run, noise), log_prob
+        return _of_rollout(model, rollout, noise), log_prob
 
     return jax.vmap(one)(numbers, block)
 
 
-def _of_run(model: Problem, run: Trajectory, noise: Noise) -> Float[Array, "T"]:
+def _of_rollout(model: Problem, rollout: Trajectory, noise: Noise) -> Float[Array, "T"]:
     """Where each reward ranks among rewards drawn from worlds that the belief before it holds possible.
 
     Under the model all of them come from one law, so that the rank, with ties broken at random and spread evenly
@@ -72,7 +72,7 @@ def _of_run(model: Problem, run: Trajectory, noise: Noise) -> Float[Array, "T"]:
         rank = (below + here.uniform(0) * (tied + 1)) / (_EXPECTED + 1)
         return ndtri(jnp.clip(rank, 1e-6, 1 - 1e-6))
 
-    found: Float[Array, T] = jax.lax.map(one, (run.t, run.context, run.belief, run.arm, run.reward))
+    found: Float[Array, T] = jax.lax.map(one, (rollout.t, rollout.context, rollout.belief, rollout.arm, rollout.reward))
     return found
 
 
@@ -80,6 +80,7 @@ def innovations(
     model: Problem, policy: SamplingPolicy, episodes: Recorded, *, seed: int, precision: Precision = "float32"
 ) -> FloatArray:
     """The innovation of every reward [N, T]."""
+    episodes = episodes.with_contexts()
     number, _ = check_recorded(model, episodes)
     address = Address.of(seed=seed, purpose=Purpose.EVALUATION)
     blocks = over_recorded(lambda numbers, block: _block(model, policy, address, numbers, block), episodes, precision)

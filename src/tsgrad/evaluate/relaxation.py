@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.problems import IndependentArms
-from tsgrad.simulation import CHUNK, block_episodes, over_blocks
-from tsgrad.streams import Address, Purpose, Stream
+from tsgrad.problems import Context, IndependentArms
+from tsgrad.simulation import Traced, Workload, over_blocks
+from tsgrad.streams import Purpose, Stream
 
 
 def futures(
@@ -21,40 +21,35 @@ def futures(
     """Episodes block by block: the best arm's true mean [B], and the posterior mean of every arm after 0..T-1 pulls of
     it [B, T, K].
     """
-    address = Address.of(seed=seed, purpose=Purpose.EVALUATION)
-    left = episodes
-    for best, means in over_blocks(
-        lambda block: _future_block(problem, address, block, horizon),
-        episodes=episodes,
-        precision="float64",
-        chunk=CHUNK,
-    ):
+    workload = Workload(horizon=horizon, episodes=episodes, seed=seed, purpose=Purpose.EVALUATION, precision="float64")
+    traced, left = workload.traced, episodes
+    for best, means in over_blocks(lambda block: _future_block(problem, traced, block), workload):
         yield best[:left], means[:left]
         left -= len(best)
 
 
 @eqx.filter_jit
 def _future_block(
-    problem: IndependentArms, address: Address, block: UInt32[Array, ""], horizon: int
+    problem: IndependentArms, workload: Traced, block: UInt32[Array, ""]
 ) -> tuple[Float[Array, "B"], Float[Array, "B T K"]]:
     def episode(number: UInt32[Array, ""]) -> tuple[Float[Array, ""], Float[Array, "T K"]]:
-        home = address.with_episode(number)
+        home = workload.address.with_episode(number)
         world = problem.draw_world(home.noise(Stream.BOUND))
         noise = home.noise(Stream.BOUND, look_ahead=1)
         arms = jnp.arange(problem.arms)
 
         def pulled(t: Any) -> Any:
-            return problem.evidence(jax.vmap(lambda arm: problem.reward(world, None, arm, noise.step(t)))(arms))
+            return problem.evidence(jax.vmap(lambda arm: problem.reward(world, Context(), arm, noise.step(t)))(arms))
 
         beliefs = jax.tree.map(
             lambda start, added: jnp.concatenate([start[None], start + jnp.cumsum(added, axis=0)]),
-            problem.prior(horizon),
-            jax.vmap(pulled)(jnp.arange(1, horizon)),
+            problem.prior(workload.horizon),
+            jax.vmap(pulled)(jnp.arange(1, workload.horizon)),
         )
-        means = jax.vmap(lambda belief: problem.posterior_means(belief, None))(beliefs)
-        return jnp.max(problem.means(world, None)), means
+        means = jax.vmap(lambda belief: problem.posterior_means(belief, Context()))(beliefs)
+        return jnp.max(problem.means(world, Context())), means
 
-    return jax.vmap(episode)(block_episodes(block))
+    return jax.vmap(episode)(workload.episodes(block))
 
 
 def best_counts_reward(means: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
 
 QUANTILES = (0.5, 0.9, 0.99)
 
@@ -27,6 +28,21 @@ class Gain(NamedTuple):
     def half_width(self) -> float:
         """To how much the gain is known."""
         return (self.high - self.low) / 2
+
+
+def check_regrets(whose: str, regrets: FloatArray) -> None:
+    """Regrets [N] that statistics can be made from.
+
+    >>> check_regrets("policy 'a'", np.array([1.0, np.nan]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: the regret of policy 'a' is nan in episode 1: play with precision='float64', ...
+    """
+    wrong = np.flatnonzero(~np.isfinite(regrets))
+    if wrong.size:
+        raise BadInput(
+            f"the regret of {whose} is {regrets[wrong[0]]} in episode {wrong[0]}: play with precision='float64',"
+            " or state a less extreme problem"
+        )
 
 
 def mean_and_error(sample: FloatArray) -> tuple[float, float]:
@@ -65,6 +81,9 @@ def paired_gains(reference: FloatArray, others: Mapping[str, FloatArray], confid
 
     if not others:
         return {}
+    check_regrets("the reference", reference)
+    for name, regret in others.items():
+        check_regrets(f"policy {name!r}", regret)
     freedom = len(reference) - 1
     width = float(stdtrit(freedom, (1 + confidence ** (1 / len(others))) / 2))
     found = {name: mean_and_error(reference - regret) for name, regret in others.items()}
@@ -84,11 +103,15 @@ def _ratio(mean: float, error: float) -> float:
 
 
 def _step_down(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's correction with Sidak's inequality: the smallest of m as one of m, the next as one of m - 1, ..."""
+    """Holm's correction with Sidak's inequality: the smallest of m as one of m, the next as one of m - 1, ...
+
+    A p-value that could not be computed counts as one: it shows nothing.
+    """
+    known = {name: 1.0 if np.isnan(alone) else alone for name, alone in p_values.items()}
     corrected: dict[str, float] = {}
     largest = 0.0
-    for position, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
-        alone = p_values[name]
-        together = 1.0 if alone >= 1 else float(-np.expm1((len(p_values) - position) * np.log1p(-alone)))
+    for position, name in enumerate(sorted(known, key=lambda name: known[name])):
+        alone = known[name]
+        together = 1.0 if alone >= 1 else float(-np.expm1((len(known) - position) * np.log1p(-alone)))
         largest = corrected[name] = max(largest, together)
     return corrected

@@ -1,23 +1,22 @@
 """Which estimator to train with: bias, variance and time of every pair of metric and baseline, on the same episodes."""
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count
-from tsgrad.estimate import Estimator, episode_gradients
-from tsgrad.estimate.estimator import BASELINES, METRICS
-from tsgrad.estimate.gradient import gradient_engine
-from tsgrad.evaluate.comparison_formats import csv_text
+from tsgrad.estimate import BASELINES, METRICS, Estimator, episode_gradients, gradient_engine
+from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
-from tsgrad.simulation import BLOCK, Engine, Precision
+from tsgrad.registry import registered_class
+from tsgrad.simulation import BLOCK, EngineName, Precision
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
 _LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
@@ -84,10 +83,7 @@ class VarianceStudy(NamedTuple):
         return str(self)
 
     def __str__(self) -> str:
-        console = Console(width=110, color_system=None)
-        with console.capture() as capture:
-            console.print(self.table())
-        return f"{capture.get()}{self.advice}"
+        return f"{as_text(self.table())}\n{self.advice}"
 
     def csv(self) -> str:
         """A row for each pair, every number to its last digit."""
@@ -97,11 +93,12 @@ class VarianceStudy(NamedTuple):
     def advice(self) -> str:
         """Which pair to buy."""
         unbiased = [pair for pair in self.pairs if not self.is_biased(pair) and pair is not self.best]
+        best = f"Best buy: {visible(self.best.name)}"
         if not unbiased:
-            return f"Best buy: {self.best.name}"
+            return best
         second = unbiased[0]
         return (
-            f"Best buy: {self.best.name}; {second.name} comes next and takes"
+            f"{best}; {visible(second.name)} comes next and takes"
             f" {self.relative_cost(second):.1f} times as long to the same precision"
         )
 
@@ -124,19 +121,19 @@ def estimator_pairs(
     >>> len(estimator_pairs(GaussianBandit(arms=2)))
     20
     """
-    return {
-        f"{metric}/{baseline}": Estimator(
-            metric,
-            baseline,
-            rollouts=rollouts if baseline == "self" else None,
-            lookaheads=lookaheads if "q" in metric or baseline == "value" else None,
-            single_time=single_time,
-            world=world,
-        )
-        for metric, kind in METRICS.items()
-        if isinstance(problem.model, kind.requires)
-        for baseline in BASELINES
-    }
+    pairs = {}
+    for metric, baseline in itertools.product(METRICS, BASELINES):
+        kinds = registered_class(metric), registered_class(baseline)
+        if isinstance(problem.model, kinds[0].requires):
+            pairs[f"{metric}/{baseline}"] = Estimator(
+                metric,
+                baseline,
+                rollouts=rollouts if kinds[1].compares_rollouts else None,
+                lookaheads=lookaheads if any(kind.looks_ahead for kind in kinds) else None,
+                single_time=single_time,
+                world=world,
+            )
+    return pairs
 
 
 def variance_study(
@@ -147,7 +144,7 @@ def variance_study(
     horizon: int,
     episodes: int = 16_384,
     seed: int = 0,
-    engine: Engine = "auto",
+    engine: EngineName = "auto",
     precision: Precision = "float32",
 ) -> VarianceStudy:
     """Bias, covariance trace, time and variance x time of estimators: unless told, of all pairs but those whose
@@ -173,7 +170,11 @@ def variance_study(
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
         estimators = affordable(estimator_pairs(problem), horizon)
-    trusted = [name for name, estimator in estimators.items() if _is_right_whatever_the_model(estimator)]
+    trusted = [
+        name
+        for name, estimator in estimators.items()
+        if estimator.right_whatever_the_model and not estimator.lookaheads
+    ]
     if not trusted:
         raise BadInput(
             "estimators must have one that is right whatever the model to compare with"
@@ -187,12 +188,14 @@ def variance_study(
         for name, estimator in estimators.items()
     }
     samples, seconds = _timed(gradients)
+    for name, sample in samples.items():
+        _check_finite(name, sample)
     precision_of = {name: float(np.sum(np.var(samples[name], axis=0))) / len(samples[name]) for name in trusted}
     reference = min(precision_of, key=lambda name: precision_of[name])
     pairs = [
         _report(
             name,
-            gradient_engine(problem, policy, estimators[name], engine),
+            gradient_engine(problem, policy, (estimators[name],), engine=engine).name,
             samples[name],
             samples[reference],
             seconds[name],
@@ -208,13 +211,6 @@ def variance_study(
     )
 
 
-def _is_right_whatever_the_model(estimator: Estimator) -> bool:
-    metric, _, baseline = estimator.name.partition("/")
-    if estimator.world == "posterior":
-        return estimator.name == "obs/null"
-    return metric in {"obs", "mean"} and baseline in {"null", "oracle", "self"}
-
-
 def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, Estimator]:
     """Those whose look-aheads don't take minutes for a single block of episodes."""
     return {
@@ -226,8 +222,7 @@ def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, E
 
 def _look_ahead_steps(estimator: Estimator, horizon: int) -> float:
     """How many steps look-aheads play in an episode."""
-    lookaheads = max(getattr(part, "lookaheads", 0) for part in (estimator.metric, estimator.baseline))
-    return float(estimator.rollouts * lookaheads * horizon * (horizon + 1) / 2)
+    return float(estimator.rollouts * estimator.lookaheads * horizon * (horizon + 1) / 2)
 
 
 def _most_episodes(estimator: Estimator, horizon: int) -> int:
@@ -262,6 +257,17 @@ def _timed(works: Mapping[str, Callable[[], FloatArray]]) -> tuple[dict[str, Flo
                 results[name] = work()
                 seconds[name] = min(seconds[name], time.perf_counter() - start)
     return results, seconds
+
+
+def _check_finite(name: str, gradients: FloatArray) -> None:
+    """Gradients [N, P] that variances can be made from."""
+    wrong = np.argwhere(~np.isfinite(gradients))
+    if wrong.size:
+        episode, parameter = wrong[0]
+        raise BadInput(
+            f"the gradient of estimator {name!r} is {gradients[episode, parameter]} in episode {episode}:"
+            " study it with precision='float64', or a less extreme problem"
+        )
 
 
 def _report(name: str, engine: str, sample: FloatArray, reference: FloatArray, seconds: float) -> PairReport:

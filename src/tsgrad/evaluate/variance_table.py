@@ -4,31 +4,37 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from tsgrad.evaluate.tables import Column, Line, terminal_table
+
 if TYPE_CHECKING:
     from tsgrad.evaluate.variance import VarianceStudy
 
 
 def study_table(study: "VarianceStudy") -> Table:
     """A row for each pair, the best buy first."""
-    table = Table(
-        title=f"Gradients of single episodes, {study.horizon} steps, seed {study.seed}",
+    headers = ("pair", "engine", "variance", "µs", "variance x time", "bias", "±", "z")
+    lines = [
+        Line(
+            [
+                pair.name,
+                pair.engine,
+                three_digits(pair.trace),
+                three_digits(pair.microseconds),
+                three_digits(study.relative_cost(pair)),
+                f"{pair.bias:.2f}",
+                f"{pair.bias_by_chance:.2f}",
+                f"{pair.largest_z:.1f}{'!' if study.is_biased(pair) else ''}",
+            ]
+        )
+        for pair in study.pairs
+    ]
+    return terminal_table(
+        f"Gradients of single episodes, {study.horizon} steps, seed {study.seed}",
+        [Column(header, numbers=header not in {"pair", "engine"}) for header in headers],
+        lines,
         caption=f"bias: length of the mean difference from {study.reference}, over that of the gradient; ±: what chance"
         f" alone would give it; z: the largest over meta-parameters, biased above {study.largest_z_by_chance:.1f}",
     )
-    for header in ("pair", "engine", "variance", "µs", "variance\nx time", "bias", "±", "z"):
-        table.add_column(header, justify="left" if header in {"pair", "engine"} else "right", no_wrap=True)
-    for pair in study.pairs:
-        table.add_row(
-            pair.name,
-            pair.engine,
-            three_digits(pair.trace),
-            three_digits(pair.microseconds),
-            three_digits(study.relative_cost(pair)),
-            f"{pair.bias:.2f}",
-            f"{pair.bias_by_chance:.2f}",
-            f"{pair.largest_z:.1f}{'!' if study.is_biased(pair) else ''}",
-        )
-    return table
 
 
 def three_digits(number: float) -> str:

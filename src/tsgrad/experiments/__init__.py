@@ -1,9 +1,7 @@
 """The paper's numerical section: its settings as data, and one function that makes all of its numbers again."""
 
-from tsgrad.experiments.progress import ReproductionProgress
-from tsgrad.experiments.reproduction import Reproduction
+from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress
 from tsgrad.experiments.results import (
-    Bound,
     CurvePoint,
     NullCurves,
     PullsAt,
@@ -11,15 +9,14 @@ from tsgrad.experiments.results import (
     Row,
     Training,
     read_results,
-    read_seconds,
     write_results,
 )
+from tsgrad.experiments.rivals import applicable_rivals
 from tsgrad.experiments.settings import SETTINGS, Printed, Setting, setting_named
-from tsgrad.experiments.tables import terminal_table
+from tsgrad.experiments.tables import algorithm, setting_table
 
 __all__ = [
     "SETTINGS",
-    "Bound",
     "CurvePoint",
     "NullCurves",
     "Printed",
@@ -30,9 +27,10 @@ __all__ = [
     "Row",
     "Setting",
     "Training",
+    "algorithm",
+    "applicable_rivals",
     "read_results",
-    "read_seconds",
     "setting_named",
-    "terminal_table",
+    "setting_table",
     "write_results",
 ]

@@ -1,24 +1,36 @@
 """The parts of a reproduction: trainings, evaluations, a bound. Each leaves files, and is done once they are there."""
 
+import hashlib
+import io
+import json
 import math
+import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tsgrad.artefact import read_json, write_json
+import numpy as np
+import pydantic
+
+from tsgrad.artefact import read_json, write_json, write_whole
+from tsgrad.checks import BadInput
 from tsgrad.estimate import Estimator
-from tsgrad.evaluate import regret_bound
-from tsgrad.experiments.evaluations import evaluate, read_evaluation
+from tsgrad.evaluate import Played, RegretBound, regret_bound
 from tsgrad.experiments.plan import STABLE, Plan
 from tsgrad.experiments.rivals import RIVALS
+from tsgrad.experiments.settings import PAIRS
 from tsgrad.policies import Policy, ReshapedThompson, load
+from tsgrad.registry import to_data
+from tsgrad.simulation import simulate
 from tsgrad.training import RunFolder, resume, train
 
 Tell = Callable[[float], object]  # the share of a part that is done
 
 BOUND_EPISODES = 4096
+PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
+STABLE_ROLLOUTS = 8000  # of the default recipe in an iteration, to judge how long it takes
 
 
 class Part(NamedTuple):
@@ -49,30 +61,36 @@ def evaluation_file(folder: Path, row: str) -> Path:
     return folder / "evaluations" / f"{file_name(row)}.npz"
 
 
+def policies(plan: Plan, folder: Path) -> dict[str, Callable[[], Policy]]:
+    """What builds or loads the policy of each row, in the order of the table."""
+    trained = {
+        row: partial(_trained_policy, run_folder(folder, name) / file)
+        for name in plan.trainings
+        for row, file in ((name, "last.json"), (name + SELECTED, "policy.json"))
+    }
+    return {**trained, **{row: rival.build for row, rival in RIVALS.items()}}
+
+
+def _trained_policy(path: Path) -> Policy:
+    policy: Policy = load(path).policy
+    return policy
+
+
 def parts(plan: Plan, folder: Path) -> list[Part]:
     """All of them, in order."""
     draws = plan.setting.horizon * plan.setting.arms
-    listed = [_training(plan, folder, name) for name in plan.trainings]
-    for name in plan.trainings:
-        for row, file in ((name, "last.json"), (name + SELECTED, "policy.json")):
-            listed.append(_evaluation(plan, folder, row, partial(load, run_folder(folder, name) / file), 1.0))
-    for row, rival in RIVALS.items():
-        listed.append(_evaluation(plan, folder, row, rival.build, rival.effort))
-    listed.append(
-        Part(
-            "bound",
-            BOUND_EPISODES * draws * plan.setting.horizon / 10,
-            (folder / "bound.json").exists,
-            lambda tell: _write_bound(plan, folder),
-        )
-    )
-    return listed
+    bound_effort = BOUND_EPISODES * draws * plan.setting.horizon / 10
+    return [
+        *(_training(plan, folder, name) for name in plan.trainings),
+        *(_evaluation(plan, folder, row, policy) for row, policy in policies(plan, folder).items()),
+        Part("bound", bound_effort, (folder / "bound.json").exists, lambda tell: _write_bound(plan, folder)),
+    ]
 
 
 def _training(plan: Plan, folder: Path, name: str) -> Part:
     setting, run = plan.setting, run_folder(folder, name)
     options = plan.training_settings(name)
-    estimator = None if name == STABLE else Estimator(*name.split("/"))
+    estimator = None if name == STABLE else Estimator(*PAIRS[name])
 
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
@@ -83,24 +101,65 @@ def _training(plan: Plan, folder: Path, name: str) -> Part:
         else:
             train(setting.problem, ReshapedThompson(setting.problem), estimator, out=run, progress=progress, **options)
 
-    runs = 8000 if name == STABLE else setting.episodes * (2 if name.endswith("self") else 1)
-    effort = plan.iterations * runs * setting.horizon * setting.arms
+    rollouts = STABLE_ROLLOUTS if estimator is None else setting.episodes * estimator.rollouts
+    effort = plan.iterations * rollouts * setting.horizon * setting.arms
     return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
 
 
-def _evaluation(plan: Plan, folder: Path, row: str, policy: Callable[[], Policy], effort: float) -> Part:
+def _evaluation(plan: Plan, folder: Path, row: str, policy: Callable[[], Policy]) -> Part:
     path, episodes = evaluation_file(folder, row), plan.evaluation_episodes
 
     def is_done() -> bool:
-        found = read_evaluation(path)
+        if not path.exists():
+            return False
+        found = read_evaluation(path, policy(), plan)
         return found is not None and len(found.regret) == episodes
 
+    effort = RIVALS[row].effort if row in RIVALS else 1.0
     return Part(
         f"playing {row}",
         effort * episodes * plan.setting.horizon * plan.setting.arms,
         is_done,
         lambda tell: evaluate(path, policy(), plan, lambda played: tell(played / episodes)),
     )
+
+
+def evaluate(path: Path, policy: Policy, plan: Plan, tell: Callable[[int], object]) -> None:
+    """Plays the episodes that are not in the file yet, those of `compare` at the same seed, a piece at a time."""
+    setting = plan.setting
+    found = read_evaluation(path, policy, plan)
+    while (done := 0 if found is None else len(found.regret)) < plan.evaluation_episodes:
+        piece = Played.of(
+            simulate(
+                setting.problem,
+                policy,
+                horizon=setting.horizon,
+                episodes=min(PIECE, plan.evaluation_episodes - done),
+                seed=plan.evaluation_seed,
+                first_episode=done,
+            )
+        )
+        found = piece if found is None else found.and_then(piece)
+        arrays = {**found._asdict(), "of": _fingerprint(policy, plan)}
+        write_whole(path, lambda file, arrays=arrays: np.savez(file, **arrays))  # type: ignore[misc]
+        tell(len(found.regret))
+
+
+def read_evaluation(path: Path, policy: Policy, plan: Plan) -> Played | None:
+    """What was played so far; None where there is nothing, or nothing of this policy and plan that can be read."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            if str(arrays["of"]) != _fingerprint(policy, plan):
+                return None
+            return Played(**{name: arrays[name] for name in Played._fields})
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _fingerprint(policy: Policy, plan: Plan) -> str:
+    """What tells an evaluation from that of another policy, on other episodes, or in pieces of another kind."""
+    what = {"policy": to_data(policy), "setting": plan.name, "seed": plan.evaluation_seed, "piece": PIECE}
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
 def _write_bound(plan: Plan, folder: Path) -> None:
@@ -110,14 +169,14 @@ def _write_bound(plan: Plan, folder: Path) -> None:
         episodes=max(256, math.ceil(plan.fraction * BOUND_EPISODES)),
         seed=plan.evaluation_seed,
     )
-    write_json(
-        folder / "bound.json",
-        "bound",
-        {"kind": bound.kind, "regret": bound.regret, "standard_error": bound.standard_error},
-    )
+    write_json(folder / "bound.json", "bound", {"bound": bound._asdict()})
 
 
-def read_bound(folder: Path) -> dict[str, object]:
-    """Kind, regret and standard error of the bound."""
-    found = read_json(folder / "bound.json", "bound")
-    return {name: found[name] for name in ("kind", "regret", "standard_error")}
+def read_bound(folder: Path) -> RegretBound:
+    """The regret that no policy can go below."""
+    path = folder / "bound.json"
+    try:
+        found: RegretBound = pydantic.TypeAdapter(RegretBound).validate_python(read_json(path, "bound")["bound"])
+    except (KeyError, pydantic.ValidationError):
+        raise BadInput(f"{path} does not hold what this version of tsgrad writes: delete it and resume") from None
+    return found

@@ -1,17 +1,24 @@
-"""Reproducing a setting: part after part, each once; then what was found as one record and as tables."""
+"""Reproducing a setting: part after part, each once; then what was found as one record and as tables.
 
-import json
+And how far it got, on a terminal: the whole and the part at hand, with time left.
+"""
+
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import TracebackType
 
-from tsgrad.artefact import write_whole
-from tsgrad.experiments.assembly import assemble
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from tsgrad.artefact import write_text
 from tsgrad.experiments.parts import Part, parts
 from tsgrad.experiments.plan import Plan, claim_folder
-from tsgrad.experiments.results import Results, read_seconds, write_results
+from tsgrad.experiments.results import Results, assemble, write_results
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
+from tsgrad.training import add_seconds
 
+MINUTES = 30 * 60.0  # parts differ in speed: the time left is judged by a long stretch
 Watch = Callable[[str, Part, float], object]  # told of setting, part, and the share of it that is done
 
 
@@ -48,7 +55,7 @@ class Reproduction:
             ("table.md", markdown_table(results)),
             ("table.tex", latex_table(results)),
         ):
-            write_whole(self.folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+            write_text(self.folder / name, text)
         return results
 
     def _timed(self, part: Part, watch: Watch) -> None:
@@ -58,7 +65,49 @@ class Reproduction:
         try:
             part.work(lambda share: watch(self.plan.name, part, share))
         finally:
-            seconds = read_seconds(self.folder)
-            seconds[part.name] = round(seconds.get(part.name, 0.0) + time.monotonic() - start, 2)
-            text = json.dumps(seconds, indent=1) + "\n"
-            write_whole(self.folder / "timing.json", lambda file: file.write(text.encode()))
+            add_seconds(self.folder, part.name, time.monotonic() - start)
+
+
+class ReproductionProgress:
+    """Two bars on standard error; their totals are efforts, so that a long part counts for more."""
+
+    def __init__(self, reproductions: Sequence[Reproduction]) -> None:
+        self.bars = Progress(
+            TextColumn("{task.description:<32}"),
+            BarColumn(bar_width=12),  # the line must fit into 80 columns
+            TaskProgressColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            speed_estimate_period=MINUTES,
+        )
+        every = [(one.plan.name, part) for one in reproductions for part in one.parts]
+        self.efforts = {(name, part.name): part.effort for name, part in every}
+        self.shares = {(name, part.name): float(part.is_done()) for name, part in every}
+        self.whole = self.bars.add_task("reproducing", total=sum(self.efforts.values()))
+        self.bars.update(self.whole, completed=self._done())
+        self.part = self.bars.add_task("", total=1.0, visible=False)
+        self.current = ""
+
+    def __enter__(self) -> "ReproductionProgress":
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bars.stop()
+
+    def update(self, setting: str, part: Part, share: float) -> None:
+        """A share of a part is done."""
+        self.shares[setting, part.name] = share
+        self.bars.update(self.whole, completed=self._done())
+        description = f"{setting}: {part.name}"
+        if description != self.current:
+            self.current = description
+            self.bars.reset(self.part, description=description, visible=True)
+        self.bars.update(self.part, completed=share)
+
+    def _done(self) -> float:
+        return sum(self.efforts[key] * share for key, share in self.shares.items())

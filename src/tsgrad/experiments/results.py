@@ -1,19 +1,33 @@
-"""What reproducing a setting found, as records that live in `results.json`: written by experiments, read by reports.
+"""What reproducing a setting found, as records that live in `results.json`: made from what the parts left behind.
 
 Nothing in them depends on the clock, so that a reproduction that was stopped and resumed writes the same bytes; how
 long each part took is in `timing.json`, beside.
 """
 
-import json
+import itertools
+import platform
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import pydantic
 
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput
+from tsgrad.evaluate import Comparison, Played, PolicyResult
+from tsgrad.experiments.parts import SELECTED, evaluation_file, policies, read_bound, read_evaluation, run_folder
+from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan
+from tsgrad.experiments.rivals import PLAIN, RIVALS
+from tsgrad.experiments.settings import Printed
+from tsgrad.policies import ReshapedGaussian, SamplingPolicy
+from tsgrad.registry import to_data
+from tsgrad.simulation import simulate
+from tsgrad.streams import Purpose
+from tsgrad.training import HistoryRow, Run, RunFolder
 
-TRAINED = "Trained TS"  # what tables call the paper's trained policies
+SAME = 2.0  # combined standard errors within which a regret is called the same as the printed one
+LIBRARIES = ("tsgrad", "jax", "numpy", "optax", "scipy")
 Verdict = Literal["better", "same", "worse"]
 
 
@@ -49,24 +63,15 @@ class Training(_Record):
 
 
 class Row(_Record):
-    """One policy on the evaluation episodes, which are the same for all rows."""
+    """What stands beside a policy of the comparison: which training it is of, and what the paper prints."""
 
-    name: str  # unique: "mean/self", "mean/self (selected)", "stable", "TS", "IDS"...
+    name: str  # in the comparison: "mean/self", "mean/self (selected)", "stable", "TS", "IDS"...
     group: Literal["trained", "stable", "rival"]
-    algorithm: str  # as the table shows it: "Trained TS", "Bayes-UCB"...
-    metric: str | None
-    baseline: str | None
-    policy: Literal["last", "selected"] | None  # of a trained row: at the end of training, or selected on validation
-    regret: float
-    standard_error: float
-    gain: float  # how much less regret than plain Thompson sampling, paired
-    gain_standard_error: float
-    printed: float | None  # the paper's
-    printed_standard_error: float | None
+    training: str | None  # by its name; None for rivals
+    moment: Literal["last", "selected"] | None  # of that training: its end, or what was selected on validation episodes
+    printed: Printed | None
     z: float | None  # (regret - printed) / combined standard error
     verdict: Verdict | None  # against the printed value: |z| < 2 is "same"
-    regret_over_time: list[float]  # [T]: lost up to each step
-    pulls: list[float]  # [K]
 
 
 class PullsAt(_Record):
@@ -74,14 +79,6 @@ class PullsAt(_Record):
 
     iteration: int
     pulls: list[float]  # [K]
-
-
-class Bound(_Record):
-    """A regret that no policy can beat."""
-
-    kind: str
-    regret: float
-    standard_error: float
 
 
 class NullCurves(_Record):
@@ -98,27 +95,39 @@ class Results(_Record):
     setting: str
     title: str
     problem: dict[str, Any]  # as tsgrad.registry.from_data reads it
-    horizon: int
     fraction: float  # of the paper's iterations and episodes
     seed: int  # of all trainings
-    evaluation_seed: int
-    evaluation_episodes: int
     engine: str
     versions: dict[str, str]  # tsgrad, python, numpy, jax...
     trainings: list[Training]
+    comparison: Annotated[  # of all policies, on the evaluation episodes; gains are over plain Thompson sampling
+        Comparison,
+        pydantic.PlainValidator(lambda found: found if isinstance(found, Comparison) else Comparison.from_data(found)),
+        pydantic.PlainSerializer(Comparison.data),
+    ]
     rows: list[Row]  # in the order of the table
     pulls_during_training: list[PullsAt]  # of mean/self
     null_curves: NullCurves
-    bound: Bound | None
 
-    @property
-    def best(self) -> Row:
-        """The row with the least regret, which tables print in bold."""
-        return min(self.rows, key=lambda row: row.regret)
+    @pydantic.model_validator(mode="after")
+    def _is_whole(self) -> "Results":
+        known = {training.name for training in self.trainings}
+        wanted = {row.training for row in self.rows if row.training is not None}
+        if [row.name for row in self.rows] != self.comparison.names or not wanted <= known or not self.trainings:
+            raise ValueError("rows without their policy or training")
+        return self
 
     def row(self, name: str) -> Row:
         """A row by its name."""
         return {row.name: row for row in self.rows}[name]
+
+    def training(self, row: Row) -> Training | None:
+        """The training that a row is of."""
+        return {training.name: training for training in self.trainings}.get(row.training or "")
+
+    def measured(self, row: Row) -> PolicyResult:
+        """What the policy of a row did."""
+        return self.comparison.policies[row.name]
 
 
 def write_results(path: str | Path, results: Results) -> None:
@@ -134,7 +143,149 @@ def read_results(path: str | Path) -> Results:
         raise BadInput(f"{path} does not hold what this version of tsgrad writes: reproduce again") from None
 
 
-def read_seconds(folder: str | Path) -> dict[str, float]:
-    """How long each part took, by its name, from `timing.json`; empty where there is none."""
-    path = Path(folder) / "timing.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+def assemble(plan: Plan, folder: Path) -> Results:
+    """All that was found, once every part is done."""
+    runs = {name: RunFolder(run_folder(folder, name)).run() for name in plan.trainings}
+    comparison = Comparison.of(
+        _played(plan, folder),
+        horizon=plan.setting.horizon,
+        seed=plan.evaluation_seed,
+        reference=PLAIN,
+        bound=read_bound(folder),
+    )
+    return Results(
+        setting=plan.name,
+        title=plan.setting.title,
+        problem=to_data(plan.setting.problem),
+        fraction=plan.fraction,
+        seed=plan.seed,
+        engine=runs[STABLE].provenance["engine"],
+        versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        trainings=[_training(folder, name, run) for name, run in runs.items()],
+        comparison=comparison,
+        rows=paper_rows(plan, comparison),
+        pulls_during_training=_pulls(plan, runs["mean/self"]),
+        null_curves=null_curves([runs[name].history for name in NULL_PAIRS]),
+    )
+
+
+def paper_rows(plan: Plan, comparison: Comparison) -> list[Row]:
+    """Which training each policy of a comparison is of, and how it compares with the paper."""
+    rows = []
+    for name, found in comparison.policies.items():
+        training = None if name in RIVALS else name.removesuffix(SELECTED)
+        printed = {**plan.setting.trained, **plan.setting.rivals}.get(training or name)
+        z, verdict = (None, None)
+        if printed is not None:
+            z, verdict = compared_with_print(found.regret, found.standard_error, printed)
+        rows.append(
+            Row(
+                name=name,
+                group="rival" if training is None else "stable" if training == STABLE else "trained",
+                training=training,
+                moment=None if training is None else "last" if name == training else "selected",
+                printed=printed,
+                z=z,
+                verdict=verdict,
+            )
+        )
+    return rows
+
+
+def compared_with_print(regret: float, error: float, printed: Printed) -> tuple[float, Verdict]:
+    """The difference from a printed value in combined standard errors, and what that means.
+
+    >>> compared_with_print(14.0, 0.4, Printed(15.0, 0.3))
+    (-2.0, 'better')
+    """
+    z = (regret - printed.regret) / float(np.hypot(error, printed.standard_error))
+    verdict: Verdict = "same" if abs(z) < SAME else "better" if z < 0 else "worse"
+    return z, verdict
+
+
+def null_curves(histories: list[list[HistoryRow]]) -> NullCurves:
+    """How far learning curves are apart, on their training batches."""
+    measured = [[(row.regret, row.regret_standard_error) for row in history[:-1]] for history in histories]
+    regrets = np.array(measured, dtype=float)[:, :, 0]
+    distances = np.array([np.abs(one - other) for one, other in itertools.combinations(regrets, 2)])
+    return NullCurves(
+        largest_distance=float(distances.max()),
+        mean_distance=float(distances.mean()),
+        mean_standard_error=float(np.array(measured, dtype=float)[:, :, 1].mean()),
+    )
+
+
+def _played(plan: Plan, folder: Path) -> dict[str, Played]:
+    found = {}
+    for name, policy in policies(plan, folder).items():
+        played = read_evaluation(evaluation_file(folder, name), policy(), plan)
+        if played is None or len(played.regret) != plan.evaluation_episodes:
+            raise BadInput(f"{evaluation_file(folder, name)} is missing or damaged: reproduce again with --resume")
+        found[name] = played
+    return found
+
+
+def _training(folder: Path, name: str, run: Run) -> Training:
+    path = run_folder(folder, name)
+    configuration = RunFolder(path).configuration()
+    estimator = configuration.estimator.build()
+    return Training(
+        name=name,
+        metric=estimator.metric_name,
+        baseline=estimator.baseline_name,
+        recipe="stable" if name == STABLE else "paper",
+        folder=path.relative_to(folder).as_posix(),
+        settings={
+            **configuration.training.model_dump(exclude_none=True),
+            "rollouts": estimator.rollouts,
+        },
+        history=[
+            CurvePoint(
+                iteration=row.iteration,
+                regret=row.regret,
+                standard_error=row.regret_standard_error,
+                validation_regret=row.validation_regret,
+            )
+            for row in run.history
+        ],
+        start=_lists(run.start),
+        last=_lists(run.last),
+        selected=_lists(run.policy),
+        improved=run.improved,
+        gain=run.gain,
+        gain_standard_error=run.gain_standard_error,
+    )
+
+
+def _pulls(plan: Plan, run: Run) -> list[PullsAt]:
+    """Pulls in the training batches of some iterations, by the policies that training had then."""
+    setting = plan.setting
+    counted = []
+    for iteration in plan.watched_iterations:
+        played = simulate(
+            setting.problem,
+            _policy_at(run, iteration),
+            horizon=setting.horizon,
+            episodes=setting.episodes,
+            seed=plan.seed,
+            purpose=Purpose.TRAINING,
+            iteration=iteration - 1,
+        )
+        assert played.pulls is not None
+        counted.append(PullsAt(iteration=iteration, pulls=played.pulls.tolist()))
+    return counted
+
+
+def _policy_at(run: Run, iteration: int) -> SamplingPolicy:
+    """The policy that played the batch of an iteration, which is counted from 1."""
+    values = run.history[iteration - 1].meta_parameters
+    return ReshapedGaussian(
+        prior_mean=values["prior_mean"],
+        log_prior_variance=np.log(values["prior_variance"]),
+        log_precision_ratio=np.log(values["precision_ratio"]),
+        decay=values["decay"],
+    )
+
+
+def _lists(policy: SamplingPolicy) -> dict[str, Any]:
+    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+from tsgrad.checks import BadInput
 from tsgrad.policies import (
     BayesUCB,
     FiniteHorizonGittins,
@@ -13,6 +14,7 @@ from tsgrad.policies import (
     Policy,
     Thompson,
 )
+from tsgrad.problems import AnyProblem
 
 
 class RivalPolicy(NamedTuple):
@@ -34,3 +36,21 @@ RIVALS = {
     "Gittins": RivalPolicy(FiniteHorizonGittins),
     "KG": RivalPolicy(KnowledgeGradient, effort=5.0),
 }
+
+
+def applicable_rivals(problem: AnyProblem, horizon: int) -> dict[str, Policy]:
+    """The rivals that are defined for a problem and this horizon, prepared for it; without plain Thompson sampling.
+
+    >>> from tsgrad.problems import BernoulliBandit
+    >>> "KG" in applicable_rivals(BernoulliBandit(arms=2), 10)
+    False
+    """
+    prepared: dict[str, Policy] = {}
+    for name, rival in RIVALS.items():
+        if name == PLAIN:
+            continue
+        try:
+            prepared[name] = rival.build().prepare(problem, horizon)
+        except BadInput:  # not defined here, or its table would be too large
+            continue
+    return prepared

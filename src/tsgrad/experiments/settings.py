@@ -5,6 +5,15 @@ from typing import NamedTuple
 from tsgrad.checks import check_choice
 from tsgrad.problems import GaussianBandit
 
+# The estimators that the paper trains with, as (metric, baseline), by the names that its tables give them.
+PAIRS = {
+    "obs/null": ("obs", "null"),
+    "mean/null": ("mean", "null"),
+    "bayes/null": ("bayes", "null"),
+    "mean/oracle": ("mean", "oracle"),
+    "mean/self": ("mean", "self"),
+}
+
 
 class Printed(NamedTuple):
     """A regret as the paper prints it."""

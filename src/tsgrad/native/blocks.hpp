@@ -1,11 +1,6 @@
-// Blocks: 256 episodes that give their sums, whoever computes them; threads take them in turn.
+// Blocks: 256 episodes that give their sums, whoever computes them.
 
 #pragma once
-
-#include <condition_variable>
-#include <functional>
-#include <mutex>
-#include <thread>
 
 #include "engine.hpp"
 
@@ -22,7 +17,7 @@ struct GradientOutput {
 // Where a simulation's blocks put their results. Axes: [block] first.
 struct SimulationOutput {
   double *regret, *reward;  // [block][256]
-  double *lost;             // [block][T]
+  double *step_regret;      // [block][T]
   double *pulls;            // [block][K]
   std::int32_t* arms;       // [block][256][T], or nothing
   double* rewards;          // [block][256][T], or nothing
@@ -41,12 +36,12 @@ inline int real_episodes(std::uint32_t first, std::uint32_t total, int most) {
   return first >= total ? 0 : static_cast<int>(std::min<std::uint32_t>(total - first, most));
 }
 
-template <class Family>
+template <class Kernel>
 class GradientWorker {
  public:
-  GradientWorker(const Family& family, const Plan& plan, const GradientOutput& out)
-      : family_(family), plan_(plan), out_(out), group_(family, plan), outcomes_(plan.shared ? 1 : family.arms),
-        values_(parameters() * kBlock), regrets_(kBlock) {}
+  GradientWorker(const Kernel& kernel, const Plan& plan, const Parameters& parameters, const GradientOutput& out)
+      : plan_(plan), parameters_(parameters), out_(out), group_(kernel, plan), values_(parameters.count() * kBlock),
+        regrets_(kBlock) {}
 
   void operator()(std::uint32_t block, std::size_t row) {
     const std::uint32_t first = block * kBlock;
@@ -55,57 +50,50 @@ class GradientWorker {
       group_.differentiate(first + from);
       collect(from);
     }
+    const std::size_t P = parameters_.count();
     out_.count[row] = count;
-    for (std::size_t p = 0; p < parameters(); ++p)
-      moments(values_.data() + p * kBlock, count, out_.mean[row * parameters() + p], out_.spread[row * parameters() + p]);
+    for (std::size_t p = 0; p < P; ++p)
+      moments(values_.data() + p * kBlock, count, out_.mean[row * P + p], out_.spread[row * P + p]);
     moments(regrets_.data(), count, out_.regret_mean[row], out_.regret_spread[row]);
     if (out_.every_episode)
       for (int i = 0; i < count; ++i)
-        for (std::size_t p = 0; p < parameters(); ++p)
-          out_.every_episode[(row * kBlock + i) * parameters() + p] = values_[p * kBlock + i];
+        for (std::size_t p = 0; p < P; ++p) out_.every_episode[(row * kBlock + i) * P + p] = values_[p * kBlock + i];
   }
 
  private:
-  std::size_t parameters() const { return static_cast<std::size_t>(Family::kMeta) * outcomes_; }
-
   void collect(int from) {
-    for (int c = 0; c < Family::kMeta; ++c)
-      for (int o = 0; o < outcomes_; ++o)
-        for (int l = 0; l < kLanes; ++l) {
-          double sum = 0;
-          for (int k = plan_.shared ? 0 : o; k < (plan_.shared ? family_.arms : o + 1); ++k)
-            sum += group_.gradient[(static_cast<std::size_t>(c) * family_.arms + k) * kLanes + l];
-          values_[(static_cast<std::size_t>(c) * outcomes_ + o) * kBlock + from + l] = sum;
-        }
+    for (std::size_t p = 0; p < parameters_.count(); ++p)
+      for (int l = 0; l < kLanes; ++l)
+        values_[p * kBlock + from + l] = parameters_.value(group_.gradient.data(), p, l);
     for (int l = 0; l < kLanes; ++l) regrets_[from + l] = group_.regret[l];
   }
 
-  const Family& family_;
   const Plan& plan_;
+  const Parameters& parameters_;
   const GradientOutput& out_;
-  Group<Family> group_;
-  const int outcomes_;  // meta-parameters of one kind
-  std::vector<double> values_, regrets_;
+  Group<Kernel> group_;
+  std::vector<double> values_, regrets_;  // [P][256], [256]
 };
 
-template <class Family>
+template <class Kernel>
 class SimulationWorker {
  public:
-  SimulationWorker(const Family& family, const Plan& plan, const SimulationOutput& out)
-      : family_(family), plan_(plan), out_(out), group_(family, plan) {}
+  SimulationWorker(const Kernel& kernel, const Plan& plan, const SimulationOutput& out)
+      : kernel_(kernel), plan_(plan), out_(out), group_(kernel, plan) {}
 
   void operator()(std::uint32_t block, std::size_t row) {
     const std::uint32_t first = block * kBlock;
-    const int T = family_.horizon, K = family_.arms, count = real_episodes(first, plan_.episodes, kBlock);
+    const std::size_t T = kernel_.horizon, K = kernel_.arms.count;
+    const int count = real_episodes(first, plan_.episodes, kBlock);
     for (int from = 0; from < count; from += kLanes) {
       const int real = std::min(count - from, kLanes);
       const std::size_t base = row * kBlock + from;
       group_.simulate(first + from, [&](int t, const auto& run, const auto& best_mean) {
         for (int l = 0; l < real; ++l) {
-          const double lost = best_mean[l] - run.mean[l];
-          out_.regret[base + l] += lost;
+          const double regret = best_mean[l] - run.mean[l];
+          out_.regret[base + l] += regret;
           out_.reward[base + l] += run.reward[l];
-          out_.lost[row * T + t - 1] += lost;
+          out_.step_regret[row * T + t - 1] += regret;
           out_.pulls[row * K + run.arm[l]] += 1;
           if (out_.arms) {
             out_.arms[(base + l) * T + t - 1] = static_cast<std::int32_t>(run.arm[l]);
@@ -117,36 +105,10 @@ class SimulationWorker {
   }
 
  private:
-  const Family& family_;
+  const Kernel& kernel_;
   const Plan& plan_;
   const SimulationOutput& out_;
-  Group<Family> group_;
+  Group<Kernel> group_;
 };
-
-// Hands blocks to threads until all are done; `interrupted` is asked now and then, on the calling thread.
-template <class MakeWorker>
-bool over_blocks(int threads, std::uint32_t first_block, std::uint32_t blocks, std::atomic<bool>& stop,
-                 const std::function<bool()>& interrupted, const MakeWorker& make_worker) {
-  std::atomic<std::uint32_t> next{0};
-  std::mutex mutex;
-  std::condition_variable done;
-  int working = std::min<std::int64_t>(threads, blocks);
-  std::vector<std::thread> pool;
-  for (int i = working; i > 0; --i)
-    pool.emplace_back([&] {
-      auto worker = make_worker();
-      for (std::uint32_t row; !stop.load(std::memory_order_relaxed) && (row = next++) < blocks;)
-        worker(first_block + row, row);
-      const std::lock_guard<std::mutex> lock(mutex);
-      --working;
-      done.notify_one();
-    });
-  std::unique_lock<std::mutex> lock(mutex);
-  while (!done.wait_for(lock, std::chrono::milliseconds(50), [&] { return working == 0; }))
-    if (interrupted()) stop = true;
-  lock.unlock();
-  for (std::thread& thread : pool) thread.join();
-  return !stop;
-}
 
 }  // namespace tsgrad

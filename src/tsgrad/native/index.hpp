@@ -1,57 +1,66 @@
-// Index policies: posterior mean + table[arm, t, cell] (+ spread[arm, t, cell] * normal), for any family of arms.
-// The formulas are those of tsgrad/policies/index.py.
+// Index policies, for any arms that say what an index depends on: posterior mean + table[arm, t, cell]
+// (+ spread[arm, t, cell] * normal). The formulas are those of tsgrad/policies/index.py.
 
 #pragma once
 
 #include <optional>
 
-#include "bernoulli.hpp"
+#include "law.hpp"
 
 namespace tsgrad {
 
-// A table as it comes from Python; an axis of length 1 holds for all arms, or at all times.
-struct TableInput {
-  const double* data;
-  std::size_t rows, steps, cells;
-};
-
+// A table [K or 1][T or 1][cell]; an axis of length 1 holds for all arms, or at all times.
 template <class Real>
 class Table {
  public:
-  explicit Table(const TableInput& input)
-      : row_stride_(input.rows == 1 ? 0 : input.steps * input.cells), step_stride_(input.steps == 1 ? 0 : input.cells),
-        values_(input.data, input.data + input.rows * input.steps * input.cells) {}
+  Table(const Fields& policy, const std::string& name, std::size_t arms, std::size_t steps, std::size_t cells) {
+    const Field& field = policy.get(name);
+    const std::vector<std::size_t>& shape = field.shape;
+    if (shape.size() != 3 || (shape[0] != 1 && shape[0] != arms) || (shape[1] != 1 && shape[1] != steps) ||
+        shape[2] != cells)
+      throw policy.wrong_shape(name, "[" + std::to_string(arms) + " or 1, " + std::to_string(steps) + " or 1, " +
+                                         std::to_string(cells) + "]");
+    arm_stride_ = shape[0] == 1 ? 0 : shape[1] * cells;
+    step_stride_ = shape[1] == 1 ? 0 : cells;
+    values_.assign(field.data, field.data + shape[0] * shape[1] * cells);
+  }
 
-  const Real* cells(int k, int t) const { return values_.data() + k * row_stride_ + (t - 1) * step_stride_; }
+  const Real* cells(int k, int t) const { return values_.data() + k * arm_stride_ + (t - 1) * step_stride_; }
 
  private:
-  std::size_t row_stride_, step_stride_;
+  std::size_t arm_stride_, step_stride_;
   std::vector<Real> values_;
 };
 
-template <class Base>
-class Index : public Base {
+template <class Arms>
+class Index {
  public:
-  using Real = typename Base::Real;
-  static constexpr int kMeta = 0;
+  using Real = typename Arms::Real;
+  using Cache = NoCache;
+  static constexpr const char* kName = "index";
+  static constexpr bool kScored = false;
 
-  Index(const FamilyInput& input, const TableInput& table, const std::optional<TableInput>& spread)
-      : Base(input), table_(table) {
-    if (spread) spread_.emplace(*spread);
+  Index(const Arms& arms, const Fields& policy, int horizon)
+      : arms_(arms), table_(policy, "table", arms.count, horizon, Arms::cells(horizon)) {
+    if (policy.find("spread")) spread_.emplace(policy, "spread", arms.count, horizon, Arms::cells(horizon));
   }
 
-  template <bool Score, bool Keep, bool Factor>
-  void draw(const typename Base::Cache&, const Keys& keys, const Real* pulls, const Real* total, int t,
-            const Lanes<Real>&, Real*, Arms<Real>& arm) const {
-    using Integer = typename Bits<Real>::Integer;
-    Lanes<Real> best, z[2];
-    for (int k = 0; k < this->arms; ++k) {
-      const Real* const count = pulls + k * kLanes;
-      const Real* const sum = total + k * kLanes;
+  std::vector<ScoreRows> score() const { return {}; }
+
+  void start(Cache&) const {}
+  void renew(Cache&, const Choice<Real>&, const Lanes<Real>&, const Lanes<Real>&) const {}
+
+  template <class Score>
+  void draw(const Cache&, const Keys& keys, const Belief<Real>& belief, int t, const Open& open, const Score&,
+            Choice<Real>& arm) const {
+    Winner<Real> winner(open, arm);
+    Lanes<Real> value, z[2];
+    for (int k = 0; k < arms_.count; ++k) {
+      const Real* const pulls = belief.pulls + row_of(k);
+      const Real* const total = belief.total + row_of(k);
       const Real* const row = table_.cells(k, t);
-      Lanes<Real> value;
       TSGRAD_EACH_LANE
-        value[l] = this->posterior_mean(k, count[l], sum[l]) + row[Base::cell(count[l], sum[l])];
+        value[l] = arms_.posterior_mean(k, pulls[l], total[l]) + row[Arms::cell(pulls[l], total[l])];
       if (spread_) {
         if (k % 2 == 0)
           TSGRAD_EACH_LANE {
@@ -59,17 +68,14 @@ class Index : public Base {
             z[0][l] = pair.even, z[1][l] = pair.odd;
           }
         const Real* const scale = spread_->cells(k, t);
-        TSGRAD_EACH_LANE value[l] += scale[Base::cell(count[l], sum[l])] * z[k & 1][l];
+        TSGRAD_EACH_LANE value[l] += scale[Arms::cell(pulls[l], total[l])] * z[k & 1][l];
       }
-      TSGRAD_EACH_LANE {
-        const bool better = k == 0 || value[l] > best[l];
-        best[l] = better ? value[l] : best[l];
-        arm[l] = better ? Integer(k) : arm[l];
-      }
+      winner.offer(k, [&](int l) { return value[l]; });
     }
   }
 
  private:
+  const Arms& arms_;
   Table<Real> table_;
   std::optional<Table<Real>> spread_;
 };

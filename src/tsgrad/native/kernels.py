@@ -3,32 +3,46 @@
 import functools
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tsgrad.arrays import FloatArray
-from tsgrad.policies import IndexPolicy, Policy, ReshapedBernoulli, ReshapedGaussian, ReshapedThompson, Thompson
+from tsgrad.checks import BadInput
+from tsgrad.policies import (
+    IndexPolicy,
+    Policy,
+    ReshapedBernoulli,
+    ReshapedGaussian,
+    ReshapedThompson,
+    SamplingPolicy,
+    Thompson,
+    parameter_names,
+)
 from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit
 from tsgrad.streams import Purpose
 
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
 BASELINES = ("null", "oracle", "self")
 
-_SETS = ("avx512", "avx2", "plain")
 _BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
+
+Fields = dict[str, FloatArray]
 
 
 class Kernel(NamedTuple):
-    """A problem and a policy as a kernel takes them. Axes: problem [3 or 2, K], policy [4, K]."""
+    """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name.
 
-    family: str
-    problem: FloatArray
-    policy: FloatArray
-    shared: bool
-    table: FloatArray | None = None  # of an index policy: [K or 1, T or 1, cell]
-    spread: FloatArray | None = None
+    A field of the policy has one number an arm, or none where arms share it; `parameters` are the fields that a
+    gradient is taken in, in the order of the policy's parameter vector.
+    """
+
+    arms: str
+    law: str
+    problem: Fields
+    policy: Fields
+    parameters: tuple[str, ...]
 
 
 @functools.cache
@@ -50,37 +64,86 @@ def why_unavailable() -> str | None:
     return None
 
 
+def _fields(owner: Any, *names: str) -> Fields:
+    """The named attributes of a problem or a policy, without those that are None."""
+    given = {name: getattr(owner, name) for name in names}
+    return {name: np.asarray(value, np.float64, order="C") for name, value in given.items() if value is not None}
+
+
+def _gaussian(problem: GaussianBandit) -> Fields:
+    return _fields(problem, "prior_mean", "prior_std", "noise_std")
+
+
+def _bernoulli(problem: BernoulliBandit) -> Fields:
+    return _fields(problem, "alpha", "beta")
+
+
+def _reshaped_normal(problem: GaussianBandit, policy: Any) -> Fields:
+    return _fields(policy, "prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
+
+
+def _reshaped_beta(problem: BernoulliBandit, policy: Any) -> Fields:
+    return _fields(policy, "log_alpha", "log_beta", "log_evidence_weight", "decay")
+
+
+def _plain_normal(problem: GaussianBandit, policy: Thompson) -> Fields:
+    return _reshaped_normal(problem, ReshapedThompson(problem))
+
+
+def _plain_beta(problem: BernoulliBandit, policy: Thompson) -> Fields:
+    return _reshaped_beta(problem, ReshapedThompson(problem))
+
+
+def _index(problem: Any, policy: IndexPolicy) -> Fields:
+    return _fields(policy, "table", "spread")
+
+
+# What kernels there are: the arms of a problem with their fields, and the law of a policy over them with its own.
+_ARMS: dict[type, tuple[str, Callable[[Any], Fields]]] = {
+    GaussianBandit: ("gaussian", _gaussian),
+    BernoulliBandit: ("bernoulli", _bernoulli),
+}
+_LAWS: dict[tuple[type, type], tuple[str, Callable[[Any, Any], Fields]]] = {
+    (GaussianBandit, Thompson): ("reshaped-normal", _plain_normal),
+    (GaussianBandit, ReshapedGaussian): ("reshaped-normal", _reshaped_normal),
+    (GaussianBandit, IndexPolicy): ("index", _index),
+    (BernoulliBandit, Thompson): ("reshaped-beta", _plain_beta),
+    (BernoulliBandit, ReshapedBernoulli): ("reshaped-beta", _reshaped_beta),
+    (BernoulliBandit, IndexPolicy): ("index", _index),
+}
+
+
 def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
-    """The kernel's view of a problem and a policy; None if there is no kernel for them."""
+    """The kernel's view of a problem and a policy; None if there is no kernel for them.
+
+    >>> kernel = kernel_for(GaussianBandit(arms=2), Thompson())
+    >>> kernel.arms, kernel.law, kernel.policy["decay"]
+    ('gaussian', 'reshaped-normal', array([0., 0.]))
+    """
     model = problem.model
-    if model is not problem.truth:
+    found = _LAWS.get((type(model), type(policy)))
+    if found is None or model is not problem.truth:
         return None
-    start: Any
-    if isinstance(model, GaussianBandit):
-        family, numbers = "gaussian", np.stack([model.prior_mean, model.prior_std, model.noise_std])
-        start, reshaped = ReshapedThompson(model), isinstance(policy, ReshapedGaussian)
-    elif isinstance(model, BernoulliBandit):
-        family, numbers = "bernoulli", np.stack([model.alpha, model.beta])
-        start, reshaped = ReshapedThompson(model), isinstance(policy, ReshapedBernoulli)
-    else:
-        return None
-    if isinstance(policy, IndexPolicy):
-        table, spread = (None if one is None else np.ascontiguousarray(one) for one in (policy.table, policy.spread))
-        return Kernel(family, numbers, _rows(start, model.arms), False, table, spread)
-    sampled: Any = start if isinstance(policy, Thompson) else policy if reshaped else None
-    if sampled is None:
-        return None
-    return Kernel(family, numbers, _rows(sampled, model.arms), np.ndim(sampled.decay) == 0)
-
-
-def _rows(policy: Any, arms: int) -> FloatArray:
-    """The meta-parameters of a reshaped policy, in the order of its fields: [4, K]."""
-    return np.stack([np.broadcast_to(np.asarray(row, np.float64), (arms,)) for row in vars(policy).values()])
+    (arms, problem_fields), (law, policy_fields) = _ARMS[type(model)], found
+    names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
+    parameters = tuple(dict.fromkeys(name.partition("[")[0] for name in names))
+    return Kernel(arms, law, problem_fields(model), policy_fields(model, policy), parameters)
 
 
 def _processors() -> int:
     """How many processors this process may use; not every system tells, and then all of them."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_available(available: Any, horizon: int, arms: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which arms can be played at each step, [T, K]: at least one."""
+    mask = np.asarray(available, order="C")
+    if mask.dtype != np.bool_ or mask.shape != (horizon, arms):
+        raise BadInput(f"available must be booleans of shape ({horizon}, {arms}), got {mask.dtype} of {mask.shape}")
+    if not np.all(np.any(mask, axis=1)):
+        step = int(np.argmin(np.any(mask, axis=1))) + 1
+        raise BadInput(f"available must have an arm to play at every step, got none at step {step}")
+    return mask
 
 
 def _calls(
@@ -94,16 +157,24 @@ def _calls(
     precision: str,
     threads: int | None,
     first_block: int = 0,
+    available: Any = None,
 ) -> Iterator[dict[str, Any]]:
-    """The arguments of one call after the other, each for a bounded number of blocks; `episodes` is where they end."""
-    module = compiled()
-    blocks = -(-episodes // module.BLOCK)
+    """The arguments of one call after the other, each for a bounded number of blocks.
+
+    From block `first_block` on; `episodes` is where they end. `available` [T, K] says which arms can be played at
+    each step, of all episodes; None where all can.
+    """
+    arms = next(iter(kernel.problem.values())).size
+    mask = None if available is None else _check_available(available, horizon, arms)
+    blocks = -(-episodes // compiled().BLOCK)
     for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {
-            "family": kernel.family,
+            "arms": kernel.arms,
+            "law": kernel.law,
             "precision": precision,
             "problem": kernel.problem,
             "policy": kernel.policy,
+            "available": mask,
             "horizon": horizon,
             "seed": seed,
             "purpose": int(purpose),
@@ -127,7 +198,10 @@ def gradient_blocks(
     instruction_set: str | None = None,
     **where: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P]."""
+    """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P].
+
+    `where` is what `_calls` takes: horizon, seed, purpose, iteration, episodes, precision, first_block, available.
+    """
     for call in _calls(kernel, threads=threads, **where):
         yield compiled(instruction_set).gradient(
             **call,
@@ -135,7 +209,7 @@ def gradient_blocks(
             baseline=BASELINES.index(baseline),
             rollouts=rollouts,
             single_time=single_time,
-            shared=kernel.shared,
+            parameters=list(kernel.parameters),
             every_episode=every_episode,
         )
 
@@ -148,8 +222,9 @@ def simulation_blocks(
     instruction_set: str | None = None,
     **where: Any,
 ) -> Iterator[dict[str, Any]]:
-    """Regret and reward [block, 256], what was lost [block, T], pulls [block, K]; arms and rewards on request."""
+    """Regret and reward [block, 256], regret of each step [block, T], pulls [block, K]; arms and rewards on request.
+
+    `where` is as for `gradient_blocks`.
+    """
     for call in _calls(kernel, threads=threads, **where):
-        yield compiled(instruction_set).simulate(
-            **call, table=kernel.table, spread=kernel.spread, trajectories=trajectories
-        )
+        yield compiled(instruction_set).simulate(**call, trajectories=trajectories)

@@ -36,9 +36,12 @@ struct alignas(64) Lanes {
   }
 };
 
-// Arms as integers of the width of Real, so that comparing numbers and choosing arms use the same masks.
+// One arm for each episode, as integers of the width of Real: comparing numbers and choosing arms use the same masks.
 template <class Real>
-using Arms = Lanes<typename Bits<Real>::Integer>;
+using Choice = Lanes<typename Bits<Real>::Integer>;
+
+// Where the row of arm k starts in an array [K][lanes].
+TSGRAD_INLINE std::size_t row_of(int k) { return static_cast<std::size_t>(k) * kLanes; }
 
 // The keys of a group's episodes, in one stream.
 struct Keys {

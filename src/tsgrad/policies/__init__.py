@@ -4,7 +4,11 @@ from tsgrad.policies.base import (
     Clock,
     Memoryless,
     Policy,
+    SamplesArms,
+    SamplesArmValues,
+    SamplesWorlds,
     SamplingPolicy,
+    Saved,
     computed_once,
     load,
     parameter_names,
@@ -15,10 +19,9 @@ from tsgrad.policies.base import (
 )
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
-from tsgrad.policies.reshaped import ReshapedThompson
+from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
 from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
 from tsgrad.policies.reshaped_evidence import ReshapedEvidence
-from tsgrad.policies.reshaped_gaussian import ReshapedGaussian
 from tsgrad.policies.reshaped_normal import ReshapedNormal
 from tsgrad.policies.rivals import (
     BayesUCB,
@@ -57,8 +60,12 @@ __all__ = [
     "ReshapedNormal",
     "ReshapedThompson",
     "Rival",
+    "SamplesArmValues",
+    "SamplesArms",
+    "SamplesWorlds",
     "SamplingPolicy",
     "SatisficingThompson",
+    "Saved",
     "ScaledThompson",
     "Thompson",
     "TopTwoThompson",

@@ -12,8 +12,9 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
+from tsgrad.checks import check_count
 from tsgrad.laws import Law
-from tsgrad.problems import AnyProblem, Problem
+from tsgrad.problems import AnyProblem, Context, Problem, largest
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -62,15 +63,15 @@ class Policy(eqx.Module):
         """The memory at the start of an episode."""
 
     @abc.abstractmethod
-    def act(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock, noise: Noise) -> Any:
+    def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
         """The arm to play."""
 
     @abc.abstractmethod
-    def remember(self, memory: Any, context: Any, arm: Any, reward: Float[Array, ""]) -> Any:
+    def remember(self, memory: Any, context: Context, arm: Any, reward: Float[Array, ""]) -> Any:
         """The memory after a reward."""
 
     def save(self, path: str | Path) -> None:
-        """Writes the policy as JSON; `tsgrad.load` reads it back."""
+        """Writes the policy as JSON; `tsgrad.load` reads it back. `Run.save` writes its problem and horizon too."""
         write_json(path, "policy", {"policy": to_data(self)})
 
 
@@ -81,10 +82,23 @@ def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     return policy.prepare(problem, horizon)
 
 
-def load(path: str | Path) -> Policy:
-    """The policy that `Policy.save` or a training run wrote; nothing in the file is executed."""
-    policy: Policy = from_data(read_json(path, "policy").get("policy"), what=f"{path}: policy", base=Policy)
-    return policy
+class Saved(NamedTuple):
+    """A policy from a file, with the problem and the horizon that it was trained for, where the file has them."""
+
+    policy: Any
+    problem: AnyProblem | None
+    horizon: int | None
+
+
+def load(path: str | Path) -> Saved:
+    """What `Policy.save` or a training run wrote: policy, problem and horizon; nothing in the file is executed."""
+    content = read_json(path, "policy")
+    problem, horizon = content.get("problem"), content.get("horizon")
+    return Saved(
+        policy=from_data(content.get("policy"), what=f"{path}: policy", base=Policy),
+        problem=None if problem is None else from_data(problem, what=f"{path}: problem", base=AnyProblem),
+        horizon=None if horizon is None else check_count(f"{path}: horizon", horizon, least=1),
+    )
 
 
 class Memoryless(Policy):
@@ -93,19 +107,24 @@ class Memoryless(Policy):
     def init(self, model: Problem) -> None:
         return None
 
-    def remember(self, memory: None, context: Any, arm: Any, reward: Float[Array, ""]) -> None:
+    def remember(self, memory: None, context: Context, arm: Any, reward: Float[Array, ""]) -> None:
         return None
 
 
 class SamplingPolicy(Policy):
-    """Draws a pseudo-action from a law and plays what is best for it: what training can move.
+    """Draws a pseudo-action from a law and plays what it leads to: what training can move.
 
-    Its meta-parameters are the leaves that `trainable` names, held in unconstrained units.
+    How a draw becomes an arm is for one of `SamplesWorlds`, `SamplesArmValues` and `SamplesArms` to say. The
+    meta-parameters are the leaves that `trainable` names, held in unconstrained units.
     """
 
     @abc.abstractmethod
-    def law(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock) -> Law:
+    def law(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock) -> Law:
         """The sampling distribution: deterministic, differentiable in the meta-parameters."""
+
+    @abc.abstractmethod
+    def choose(self, model: Problem, draw: Any, context: Context) -> Any:
+        """The arm that a draw leads to."""
 
     @abc.abstractmethod
     def trainable(self) -> Any:
@@ -115,8 +134,29 @@ class SamplingPolicy(Policy):
     def meta_parameters(self) -> dict[str, FloatArray]:
         """What training moves, in the paper's units."""
 
-    def act(self, model: Problem, belief: Any, memory: Any, context: Any, clock: Clock, noise: Noise) -> Any:
-        return model.best_arm(self.law(model, belief, memory, context, clock).sample(noise), context)
+    def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
+        return self.choose(model, self.law(model, belief, memory, context, clock).sample(noise), context)
+
+
+class SamplesWorlds(SamplingPolicy):
+    """Its law is over worlds: plays the best arm of the world drawn."""
+
+    def choose(self, model: Problem, draw: Any, context: Context) -> Any:
+        return model.best_arm(draw, context)
+
+
+class SamplesArmValues(SamplingPolicy):
+    """Its law is over values of the arms, `draw.value` [K]: plays the available arm with the largest."""
+
+    def choose(self, model: Problem, draw: Any, context: Context) -> Integer[Array, ""]:
+        return largest(draw.value, context)
+
+
+class SamplesArms(SamplingPolicy):
+    """Its law is over the arms themselves, and gives no chance to those that are not available."""
+
+    def choose(self, model: Problem, draw: Any, context: Context) -> Any:
+        return draw
 
 
 Sampling = TypeVar("Sampling", bound=SamplingPolicy)

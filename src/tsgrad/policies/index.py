@@ -3,15 +3,12 @@
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit, Problem
-from tsgrad.problems.bernoulli import BernoulliBelief
-from tsgrad.problems.gaussian import GaussianBelief
+from tsgrad.problems import AnyProblem, Context, Problem, TabledArms, largest
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -22,8 +19,8 @@ MOST_ENTRIES = 2**25  # of a table: 256 MB
 class IndexPolicy(Memoryless, Policy):
     """Plays the arm with the largest posterior mean + table[arm, t - 1, cell] (+ spread[arm, t - 1, cell] * normal).
 
-    A cell is what the arm has shown: for Gaussian arms its pulls, of which there are T; for Bernoulli arms
-    n (n + 1) / 2 + successes with n its pulls, of which there are T (T + 1) / 2. An axis of arms or of time has
+    Cells are those of the problem's tabled arms: for Gaussian arms the pulls, of which there are T; for Bernoulli arms
+    n (n + 1) / 2 + successes with n the pulls, of which there are T (T + 1) / 2. An axis of arms or of time has
     length 1 where the numbers are the same for all arms, or at all times. Greedy is a single table of zeros; a
     `spread` makes the index random, with a normal of its own for each arm: with the posterior's standard deviations
     as the spread this is Thompson sampling.
@@ -44,11 +41,12 @@ class IndexPolicy(Memoryless, Policy):
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "IndexPolicy":
         model = problem.model
-        if not isinstance(model, GaussianBandit | BernoulliBandit):
+        if not isinstance(model, TabledArms):
             raise BadInput(
-                f"problem must be a GaussianBandit or a BernoulliBandit for this policy, got {type(model).__name__}"
+                "problem must have tabled arms, as GaussianBandit and BernoulliBandit have, for this policy,"
+                f" got {type(model).__name__}"
             )
-        arms, steps, cells = model.arms, horizon, cell_count(model, horizon)
+        arms, steps, cells = model.arms, horizon, model.tabled_arms()[0].cell_count(horizon)
         for name, table in (("table", self.table), ("spread", self.spread)):
             if table is not None and not (
                 table.shape[0] in (1, arms) and table.shape[1] in (1, steps) and table.shape[2] == cells
@@ -58,45 +56,14 @@ class IndexPolicy(Memoryless, Policy):
         return self
 
     def act(
-        self, model: Problem, belief: Any, memory: None, context: None, clock: Clock, noise: Noise
+        self, model: Problem, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        assert isinstance(model, GaussianBandit | BernoulliBandit)
-        cells = belief_cells(belief)
+        assert isinstance(model, TabledArms)
+        cells = model.cells(belief)
         index = model.posterior_means(belief, context) + _looked_up(self.table, clock, cells)
         if self.spread is not None:
             index += _looked_up(self.spread, clock, cells) * noise.normal(jnp.arange(model.arms))
-        return jnp.argmax(index)
-
-
-def cell_count(model: GaussianBandit | BernoulliBandit, horizon: int) -> int:
-    """How many cells an arm can be in before the last of `horizon` decisions."""
-    return horizon if isinstance(model, GaussianBandit) else horizon * (horizon + 1) // 2
-
-
-def belief_cells(belief: GaussianBelief | BernoulliBelief) -> Integer[Array, "K"]:
-    """The cell of each arm."""
-    if isinstance(belief, GaussianBelief):
-        return belief.pulls.astype(int)
-    successes, failures = belief.successes.astype(int), belief.failures.astype(int)
-    pulls = successes + failures
-    return pulls * (pulls + 1) // 2 + successes
-
-
-def bernoulli_cells(horizon: int) -> tuple[FloatArray, FloatArray]:
-    """(successes, failures) of every cell that can be reached before the last of `horizon` decisions.
-
-    >>> successes, failures = bernoulli_cells(3)
-    >>> print(successes, failures)
-    [0. 0. 1. 0. 1. 2.] [0. 1. 0. 2. 1. 0.]
-    """
-    pulls = np.repeat(np.arange(horizon), np.arange(1, horizon + 1))
-    successes = np.concatenate([np.arange(n + 1) for n in range(horizon)])
-    return successes.astype(np.float64), (pulls - successes).astype(np.float64)
-
-
-def reached_cells(step: int) -> slice:
-    """The cells of `bernoulli_cells` with at most `step` pulls, which come first."""
-    return slice((step + 1) * (step + 2) // 2)
+        return largest(index, context)
 
 
 def check_size(entries: int, horizon: int) -> None:

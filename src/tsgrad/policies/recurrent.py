@@ -11,9 +11,9 @@ from jaxtyping import Array, Float
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.laws import Law
-from tsgrad.policies.base import Clock, SamplingPolicy
+from tsgrad.policies.base import Clock, SamplesWorlds
 from tsgrad.policies.shifted import shift_width, shifted
-from tsgrad.problems import AnyProblem, FiniteArms, Problem
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
 from tsgrad.streams import Address, Purpose, Stream
 
@@ -22,7 +22,7 @@ _WEIGHTS = ("weight_input", "weight_hidden", "bias", "bias_candidate", "head_wei
 
 
 @register("recurrent")
-class RecurrentPolicy(SamplingPolicy):
+class RecurrentPolicy(SamplesWorlds):
     """A gated recurrent unit reads (arm, reward) of each step; its state and the clock move the law's parameters.
 
     In the form "residual" they move those of the posterior, in the form "free" those of the prior, so that all that
@@ -89,13 +89,13 @@ class RecurrentPolicy(SamplingPolicy):
     def init(self, model: Problem) -> Float[Array, "H"]:
         return jnp.zeros(self.weight_hidden.shape[1])
 
-    def law(self, model: Any, belief: Any, memory: Float[Array, "H"], context: Any, clock: Clock) -> Law:
+    def law(self, model: Any, belief: Any, memory: Float[Array, "H"], context: Context, clock: Clock) -> Law:
         known = belief if self.form == "residual" else model.prior(clock.horizon)
         read = jnp.append(memory, clock.fraction_left)
         law: Law = shifted(model.posterior(known), self.head_weight @ read + self.head_bias)
         return law
 
-    def remember(self, memory: Float[Array, "H"], context: Any, arm: Any, reward: Float[Array, ""]) -> Any:
+    def remember(self, memory: Float[Array, "H"], context: Context, arm: Any, reward: Float[Array, ""]) -> Any:
         which = arm if self.reward_scale.ndim else ()
         location, scale = (jnp.asarray(leaf)[which] for leaf in (self.reward_location, self.reward_scale))
         code = _code(context, arm, self.weight_input.shape[1] // 2)
@@ -128,7 +128,7 @@ def RecurrentThompson(  # noqa: N802
     The last layer starts at zero: the residual form starts exactly as plain Thompson sampling, the free form as
     draws from the prior. `hidden` is the number of units, `seed` that of the other weights.
 
-        >>> from tsgrad.problems import GaussianBandit
+        >>> from tsgrad.problems import Context, GaussianBandit
         >>> policy = RecurrentThompson(GaussianBandit(arms=3), hidden=8)
         >>> {name: value.shape for name, value in policy.meta_parameters().items()}["head_weight"]
         (6, 9)
@@ -156,18 +156,18 @@ def _code_width(model: Problem) -> int:
     """How many numbers say which arm was played."""
     noise = Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.CONTEXT)
     context = jax.eval_shape(lambda: model.draw_context(None, noise.step(1), jnp.int32(1)))
-    if context is not None:
-        return int(context.shape[1])
+    if context.features is not None:
+        return int(context.features.shape[1])
     if isinstance(model, FiniteArms):
         return model.arms
     world = model.draw_world(noise)
-    return int(jax.eval_shape(lambda: model.best_arm(world, None)).shape[0])
+    return int(jax.eval_shape(lambda: model.best_arm(world, Context())).shape[0])
 
 
-def _code(context: Any, arm: Any, width: int) -> Float[Array, "C"]:
+def _code(context: Context, arm: Any, width: int) -> Float[Array, "C"]:
     """Which arm was played: its features where there are contexts, a vector as it is, else one of K."""
-    if context is not None:
-        return jnp.asarray(context[arm])
+    if context.features is not None:
+        return jnp.asarray(context.features[arm])
     if jnp.ndim(arm):
         return jnp.asarray(arm)
     return jax.nn.one_hot(arm, width, dtype=jnp.result_type(float))

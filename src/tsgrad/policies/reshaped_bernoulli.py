@@ -7,17 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from tsgrad.arrays import FloatArray, Leaf
-from tsgrad.checks import BadInput
 from tsgrad.laws import BetaLaw
-from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
     bounded_exp,
-    check_fits,
     check_meta_parameters,
+    check_reshapes,
     start_values,
 )
-from tsgrad.problems import AnyProblem, BernoulliBandit
+from tsgrad.problems import AnyProblem, BernoulliBandit, Context
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.registry import register
 
@@ -25,7 +24,7 @@ BOUND = 8.0  # of logarithms: counts 3,000 times those of the model; float32 los
 
 
 @register("reshaped-bernoulli")
-class ReshapedBernoulli(Memoryless, SamplingPolicy):
+class ReshapedBernoulli(Memoryless, SamplesWorlds):
     """Draws arm a from Beta(c (alpha + w successes), c (beta + w failures)), c = fraction_left^-decay.
 
     The four meta-parameters an arm are the prior counts alpha and beta, the evidence_weight w (these three held as
@@ -48,12 +47,10 @@ class ReshapedBernoulli(Memoryless, SamplingPolicy):
         self.decay = checked["decay"]
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "ReshapedBernoulli":
-        if not isinstance(problem.model, BernoulliBandit):
-            raise BadInput(f"problem must be a BernoulliBandit for this policy, got {type(problem.model).__name__}")
-        check_fits(self.log_alpha, problem.model.arms)
+        check_reshapes(self, self.log_alpha, problem)
         return self
 
-    def law(self, model: Any, belief: BernoulliBelief, memory: None, context: None, clock: Clock) -> BetaLaw:
+    def law(self, model: Any, belief: BernoulliBelief, memory: None, context: Context, clock: Clock) -> BetaLaw:
         log_concentration = -self.decay * jnp.log(clock.fraction_left)
         weight = bounded_exp(self.log_evidence_weight + log_concentration, 0.0, BOUND)
         return BetaLaw(

@@ -9,16 +9,16 @@ import numpy as np
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput
 from tsgrad.laws import ProductLaw
-from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import ReshapedThompson, bounded_exp, check_fits, check_meta_parameters, start_values
-from tsgrad.problems import AnyProblem, IndependentArms
+from tsgrad.problems import AnyProblem, Context, IndependentArms
 from tsgrad.registry import register
 
 BOUND = 8.0  # of logarithms: evidence counted up to 3,000 times
 
 
 @register("reshaped-evidence")
-class ReshapedEvidence(Memoryless, SamplingPolicy):
+class ReshapedEvidence(Memoryless, SamplesWorlds):
     """Draws from posterior(w fraction_left^-gamma belief): evidence counted w times, and more as time runs out.
 
     The two meta-parameters an arm are evidence_weight w, held as logarithm, and decay gamma. Axes: [K] each, or
@@ -39,7 +39,7 @@ class ReshapedEvidence(Memoryless, SamplingPolicy):
         check_fits(self.decay, problem.model.arms)
         return self
 
-    def law(self, model: Any, belief: Any, memory: None, context: None, clock: Clock) -> ProductLaw:
+    def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> ProductLaw:
         weight = bounded_exp(self.log_evidence_weight - self.decay * jnp.log(clock.fraction_left), 0.0, BOUND)
         law: ProductLaw = model.posterior(jax.tree.map(lambda statistic: weight * statistic, belief))
         return law

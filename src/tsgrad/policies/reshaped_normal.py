@@ -10,9 +10,9 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.laws import FramedNormalLaw
-from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
+from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import ReshapedThompson, bounded_exp
-from tsgrad.problems import AnyProblem, NormalPrior
+from tsgrad.problems import AnyProblem, Context, NormalPrior
 from tsgrad.registry import register
 
 VARIANCE_BOUND = 20.0  # of logarithms: standard deviations of exp(-10) of the posterior's
@@ -20,7 +20,7 @@ RATIO_BOUND = 8.0  # of logarithms: it bounds the condition of what is inverted 
 
 
 @register("reshaped-normal")
-class ReshapedNormal(Memoryless, SamplingPolicy):
+class ReshapedNormal(Memoryless, SamplesWorlds):
     """Draws theta from N(P^-1 (S^-1 m + rho b), c fraction_left^gamma P^-1), P = S^-1 + rho A.
 
     S is the covariance of the model's prior, A and b what rewards have added to its precision and moment. The
@@ -56,7 +56,7 @@ class ReshapedNormal(Memoryless, SamplingPolicy):
             )
         return self
 
-    def law(self, model: Any, belief: Any, memory: None, context: Any, clock: Clock) -> FramedNormalLaw:
+    def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> FramedNormalLaw:
         # With u ~ N(mean, L L') whitened, A = (L L')^-1 - I and P^-1 = L W^-1 L', W = rho I + (1 - rho) L'L. As L'L
         # lies between zero and I, W is well-conditioned however little is left of the posterior's variance.
         known = model.whitened(belief)

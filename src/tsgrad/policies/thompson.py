@@ -4,13 +4,13 @@ from typing import Any
 
 from tsgrad.arrays import FloatArray
 from tsgrad.laws import Law
-from tsgrad.policies.base import Clock, Memoryless, SamplingPolicy
-from tsgrad.problems import AnyProblem, Problem
+from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
+from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.registry import register
 
 
 @register("thompson")
-class Thompson(Memoryless, SamplingPolicy):
+class Thompson(Memoryless, SamplesWorlds):
     """Thompson sampling (1933). It has nothing to tune, and is what tuned policies start from and must beat.
 
     >>> Thompson().meta_parameters()
@@ -20,7 +20,7 @@ class Thompson(Memoryless, SamplingPolicy):
     def prepare(self, problem: AnyProblem, horizon: int) -> "Thompson":
         return self
 
-    def law(self, model: Problem, belief: Any, memory: None, context: Any, clock: Clock) -> Law:
+    def law(self, model: Problem, belief: Any, memory: None, context: Context, clock: Clock) -> Law:
         return model.posterior(belief)
 
     def trainable(self) -> bool:

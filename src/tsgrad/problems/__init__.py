@@ -1,6 +1,6 @@
 """Problems: a world, rewards, and what is believed about them."""
 
-from tsgrad.problems.base import FiniteArms, IndependentArms, Problem
+from tsgrad.problems.base import ArmMoments, Context, FiniteArms, IndependentArms, Problem, largest
 from tsgrad.problems.bernoulli import BernoulliBandit
 from tsgrad.problems.contexts import Contexts, FunctionContexts, GaussianContexts, GivenContexts
 from tsgrad.problems.gaussian import GaussianBandit
@@ -9,12 +9,16 @@ from tsgrad.problems.logistic import LogisticBandit
 from tsgrad.problems.misspecified import AnyProblem, Misspecified
 from tsgrad.problems.normal_prior import NormalPrior
 from tsgrad.problems.poisson import PoissonBandit
+from tsgrad.problems.tabled import BetaArm, NormalArm, TabledArms
 from tsgrad.problems.unknown_variance import UnknownVarianceBandit
 
 __all__ = [
     "AnyProblem",
+    "ArmMoments",
     "BallBandit",
     "BernoulliBandit",
+    "BetaArm",
+    "Context",
     "Contexts",
     "FiniteArms",
     "FunctionContexts",
@@ -25,8 +29,11 @@ __all__ = [
     "LinearBandit",
     "LogisticBandit",
     "Misspecified",
+    "NormalArm",
     "NormalPrior",
     "PoissonBandit",
     "Problem",
+    "TabledArms",
     "UnknownVarianceBandit",
+    "largest",
 ]

@@ -1,18 +1,53 @@
 """What a Bayesian bandit is: a world, rewards drawn from it, and what is believed about it.
 
-Every method speaks of one episode; batching happens outside, once. Classes are abstract or final.
+Every method speaks of one episode; batching happens outside, once. Classes are abstract or final. What general code
+needs of a problem beyond that, the problem offers as a capability: `FiniteArms`, `IndependentArms`, `TabledArms`
+(see `tsgrad.problems.tabled`), and the facts `exact_posterior` and `normal_arms`.
 """
 
 import abc
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Integer
+from jaxtyping import Array, Bool, Float, Integer
 
 from tsgrad.laws import Law, ProductLaw
 from tsgrad.streams import Noise
+
+
+class Context(NamedTuple):
+    """What is seen before a choice: features of the arms and which arms there are.
+
+    `features` is None where there are none; `available` is None where all arms can be played. A record of several
+    steps or episodes has their axes first.
+
+        >>> Context().available is None
+        True
+    """
+
+    features: Any = None  # [K, d] for the library's problems; whatever yours needs
+    available: Bool[Array, "*batch K"] | None = None
+
+
+def largest(values: Float[Array, "K"], context: Context) -> Integer[Array, ""]:
+    """The available arm with the largest value; ties go to the lowest index. Every choice among arms is made here.
+
+    >>> values = jnp.array([3.0, 1.0, 2.0])
+    >>> print(largest(values, Context()), largest(values, Context(available=jnp.array([False, True, True]))))
+    0 2
+    """
+    if context.available is None:
+        return jnp.argmax(values)
+    return jnp.argmax(jnp.where(context.available, values, -jnp.inf))
+
+
+class ArmMoments(NamedTuple):
+    """What is believed of each arm's expected reward. Axes: [K] each."""
+
+    mean: Float[Array, "K"]
+    std: Float[Array, "K"]
 
 
 class Problem(eqx.Module):
@@ -31,11 +66,11 @@ class Problem(eqx.Module):
         """The unknown parameters of one episode (theta in the paper)."""
 
     @abc.abstractmethod
-    def draw_context(self, previous: Any, noise: Noise, t: Integer[Array, ""]) -> Any:
-        """What is seen before choosing at step t; `previous` is None at t = 1. None where there are no contexts."""
+    def draw_context(self, previous: Context | None, noise: Noise, t: Integer[Array, ""]) -> Context:
+        """What is seen before choosing at step t; `previous` is None at t = 1. `Context()` where there is nothing."""
 
     @abc.abstractmethod
-    def reward(self, world: Any, context: Any, arm: Any, noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: Any, context: Context, arm: Any, noise: Noise) -> Float[Array, ""]:
         """The reward of an arm; its noise is the slot of the arm, so that every arm has its own."""
 
     # The model
@@ -45,7 +80,7 @@ class Problem(eqx.Module):
         """The belief before anything was seen; raises BadInput where an episode can't have that many steps."""
 
     @abc.abstractmethod
-    def update(self, belief: Any, context: Any, arm: Any, reward: Float[Array, ""]) -> Any:
+    def update(self, belief: Any, context: Context, arm: Any, reward: Float[Array, ""]) -> Any:
         """The belief after one more reward."""
 
     @abc.abstractmethod
@@ -55,15 +90,15 @@ class Problem(eqx.Module):
     # Both
 
     @abc.abstractmethod
-    def mean(self, world: Any, context: Any, arm: Any) -> Float[Array, ""]:
+    def mean(self, world: Any, context: Context, arm: Any) -> Float[Array, ""]:
         """The expected reward of an arm: mu(theta, a)."""
 
     @abc.abstractmethod
-    def best_arm(self, world: Any, context: Any) -> Any:
+    def best_arm(self, world: Any, context: Context) -> Any:
         """The arm with the largest mean."""
 
     @abc.abstractmethod
-    def posterior_mean(self, belief: Any, context: Any, arm: Any) -> Float[Array, ""]:
+    def posterior_mean(self, belief: Any, context: Context, arm: Any) -> Float[Array, ""]:
         """The expected reward of an arm under a belief."""
 
     @property
@@ -78,7 +113,12 @@ class Problem(eqx.Module):
 
 
 class FiniteArms(Problem):
-    """A bandit with arms 0..K-1. Ties go to the lowest index."""
+    """A bandit with arms 0..K-1. Ties go to the lowest index.
+
+    `normal_arms` is true where the posterior of each arm's expected reward is normal: then `arm_moments` say all of it.
+    """
+
+    normal_arms: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -86,27 +126,31 @@ class FiniteArms(Problem):
         """The number of arms, K."""
 
     @abc.abstractmethod
-    def means(self, world: Any, context: Any) -> Float[Array, "K"]:
+    def means(self, world: Any, context: Context) -> Float[Array, "K"]:
         """The expected reward of every arm."""
 
     @abc.abstractmethod
-    def posterior_means(self, belief: Any, context: Any) -> Float[Array, "K"]:
-        """The expected reward of every arm under a belief."""
+    def arm_moments(self, belief: Any, context: Context) -> ArmMoments:
+        """Mean and standard deviation, under a belief, of every arm's expected reward."""
 
-    def mean(self, world: Any, context: Any, arm: Integer[Array, ""]) -> Float[Array, ""]:
+    def posterior_means(self, belief: Any, context: Context) -> Float[Array, "K"]:
+        """The expected reward of every arm under a belief."""
+        return self.arm_moments(belief, context).mean
+
+    def mean(self, world: Any, context: Context, arm: Integer[Array, ""]) -> Float[Array, ""]:
         return self.means(world, context)[arm]
 
-    def best_arm(self, world: Any, context: Any) -> Integer[Array, ""]:
-        return jnp.argmax(self.means(world, context))
+    def best_arm(self, world: Any, context: Context) -> Integer[Array, ""]:
+        return largest(self.means(world, context), context)
 
-    def posterior_mean(self, belief: Any, context: Any, arm: Integer[Array, ""]) -> Float[Array, ""]:
+    def posterior_mean(self, belief: Any, context: Context, arm: Integer[Array, ""]) -> Float[Array, ""]:
         return self.posterior_means(belief, context)[arm]
 
 
 class IndependentArms(FiniteArms):
     """Arms that teach nothing about each other; a belief is per-arm statistics [K] that add up over rewards.
 
-    What the metric `fin`, index tables and bounds need. There are no contexts.
+    What the metric `fin` and bounds need. There are no features.
     """
 
     @abc.abstractmethod
@@ -116,10 +160,10 @@ class IndependentArms(FiniteArms):
     @abc.abstractmethod
     def posterior(self, belief: Any) -> ProductLaw: ...
 
-    def draw_context(self, previous: Any, noise: Noise, t: Integer[Array, ""]) -> None:
-        return None
+    def draw_context(self, previous: Context | None, noise: Noise, t: Integer[Array, ""]) -> Context:
+        return Context()
 
-    def update(self, belief: Any, context: None, arm: Integer[Array, ""], reward: Float[Array, ""]) -> Any:
+    def update(self, belief: Any, context: Context, arm: Integer[Array, ""], reward: Float[Array, ""]) -> Any:
         pulled = jnp.arange(self.arms) == arm
         return jax.tree.map(
             lambda statistic, added: statistic + jnp.where(pulled, added, 0),

@@ -3,12 +3,15 @@
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.arrays import Leaf
+from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import BetaDraw, BetaLaw
-from tsgrad.problems.base import IndependentArms
+from tsgrad.laws.largest import largest_beta, largest_beta_mean
+from tsgrad.problems.base import ArmMoments, Context
+from tsgrad.problems.tabled import BetaArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -21,13 +24,13 @@ class BernoulliBelief(NamedTuple):
 
 
 @register("bernoulli")
-class BernoulliBandit(IndependentArms):
+class BernoulliBandit(TabledArms):
     """Arms with rewards 0 or 1: theta_a ~ Beta(alpha, beta), reward | theta ~ Bernoulli(theta_a).
 
     Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
 
         >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
-        >>> print(problem.posterior_means(problem.prior(10), None))
+        >>> print(problem.posterior_means(problem.prior(10), Context()))
         [0.5 0.9]
     """
 
@@ -46,10 +49,10 @@ class BernoulliBandit(IndependentArms):
     def draw_world(self, noise: Noise) -> BetaDraw:
         return self.posterior(self.prior(0)).sample(noise)
 
-    def means(self, world: BetaDraw, context: None) -> Float[Array, "K"]:
+    def means(self, world: BetaDraw, context: Context) -> Float[Array, "K"]:
         return world.value
 
-    def reward(self, world: BetaDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: BetaDraw, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         success = noise.uniform(arm) < self.mean(world, context, arm)
         return success.astype(world.log_value.dtype)
 
@@ -62,6 +65,25 @@ class BernoulliBandit(IndependentArms):
     def posterior(self, belief: BernoulliBelief) -> BetaLaw:
         return BetaLaw(self.alpha + belief.successes, self.beta + belief.failures)
 
-    def posterior_means(self, belief: BernoulliBelief, context: None) -> Float[Array, "K"]:
+    def arm_moments(self, belief: BernoulliBelief, context: Context) -> ArmMoments:
         law = self.posterior(belief)
-        return law.alpha / (law.alpha + law.beta)
+        total = law.alpha + law.beta
+        mean = law.alpha / total
+        return ArmMoments(mean, jnp.sqrt(mean * (law.beta / total) / (total + 1)))
+
+    def tabled_arms(self) -> list[BetaArm]:
+        return [BetaArm(float(alpha), float(beta)) for alpha, beta in zip(self.alpha, self.beta, strict=True)]
+
+    def cells(self, belief: BernoulliBelief) -> Integer[Array, "K"]:
+        successes, failures = belief.successes.astype(int), belief.failures.astype(int)
+        pulls = successes + failures
+        return pulls * (pulls + 1) // 2 + successes
+
+    def expected_best_mean(self, pulls: int | None = None) -> float:
+        if pulls is None:
+            return largest_beta(self.alpha, self.beta)
+        return largest_beta_mean(self.alpha, self.beta, pulls)
+
+    @property
+    def prior_strength(self) -> FloatArray:
+        return np.asarray(self.alpha + self.beta)

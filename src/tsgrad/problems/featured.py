@@ -5,7 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.problems.base import FiniteArms
+from tsgrad.problems.base import Context, FiniteArms
 from tsgrad.problems.contexts import Contexts
 from tsgrad.problems.normal_prior import NormalPrior
 from tsgrad.streams import Noise
@@ -20,12 +20,14 @@ class FeaturedArms(NormalPrior, FiniteArms):
     def arms(self) -> int:
         return int(self.features.shape[0])
 
-    def arm_features(self, context: Any) -> Float[Array, "K d"]:
+    def arm_features(self, context: Context) -> Float[Array, "K d"]:
         """The features of every arm at a step."""
-        return jnp.asarray(self.features if context is None else context, jnp.result_type(float))
+        return jnp.asarray(self.features if context.features is None else context.features, jnp.result_type(float))
 
-    def draw_context(self, previous: Any, noise: Noise, t: Integer[Array, ""]) -> Any:
-        return self.features.draw(previous, noise, t) if isinstance(self.features, Contexts) else None
+    def draw_context(self, previous: Context | None, noise: Noise, t: Integer[Array, ""]) -> Context:
+        if not isinstance(self.features, Contexts):
+            return Context()
+        return Context(self.features.draw(None if previous is None else previous.features, noise, t))
 
     def check_horizon(self, horizon: int) -> None:
         """Raises BadInput where there are no contexts for so many steps."""

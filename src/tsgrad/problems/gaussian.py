@@ -1,14 +1,17 @@
 """Gaussian arms with known noise: the paper's main example."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.arrays import Leaf
+from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalDraw, NormalLaw
-from tsgrad.problems.base import IndependentArms
+from tsgrad.laws.largest import largest_normal
+from tsgrad.problems.base import ArmMoments, Context
+from tsgrad.problems.tabled import NormalArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -32,7 +35,7 @@ def normal_posterior(
 
 
 @register("gaussian")
-class GaussianBandit(IndependentArms):
+class GaussianBandit(TabledArms):
     """Arms with normal rewards: theta_a ~ N(prior_mean, prior_std^2), reward | theta ~ N(theta_a, noise_std^2).
 
     Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
@@ -43,6 +46,8 @@ class GaussianBandit(IndependentArms):
         Traceback (most recent call last):
         tsgrad.checks.BadInput: noise_std must be > 0, got -1.0
     """
+
+    normal_arms: ClassVar[bool] = True
 
     prior_mean: Leaf
     prior_std: Leaf
@@ -70,10 +75,10 @@ class GaussianBandit(IndependentArms):
     def draw_world(self, noise: Noise) -> NormalDraw:
         return self.posterior(self.prior(0)).sample(noise)
 
-    def means(self, world: NormalDraw, context: None) -> Float[Array, "K"]:
+    def means(self, world: NormalDraw, context: Context) -> Float[Array, "K"]:
         return world.value
 
-    def reward(self, world: NormalDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: NormalDraw, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         return self.mean(world, context, arm) + jnp.asarray(self.noise_std)[arm] * noise.normal(arm)
 
     def prior(self, horizon: int) -> GaussianBelief:
@@ -85,5 +90,21 @@ class GaussianBandit(IndependentArms):
     def posterior(self, belief: GaussianBelief) -> NormalLaw:
         return normal_posterior(belief, self.prior_mean, self.prior_std**2, self.precision_ratio)
 
-    def posterior_means(self, belief: GaussianBelief, context: None) -> Float[Array, "K"]:
-        return self.posterior(belief).location
+    def arm_moments(self, belief: GaussianBelief, context: Context) -> ArmMoments:
+        law = self.posterior(belief)
+        return ArmMoments(law.location, law.scale)
+
+    def tabled_arms(self) -> list[NormalArm]:
+        return [NormalArm(float(std), float(noise)) for std, noise in zip(self.prior_std, self.noise_std, strict=True)]
+
+    def cells(self, belief: GaussianBelief) -> Integer[Array, "K"]:
+        return belief.pulls.astype(int)
+
+    def expected_best_mean(self, pulls: int | None = None) -> float:
+        ratio = self.precision_ratio
+        known = 1.0 if pulls is None else ratio * pulls / (1 + ratio * pulls)
+        return largest_normal(self.prior_mean, self.prior_std * np.sqrt(known))
+
+    @property
+    def prior_strength(self) -> FloatArray:
+        return np.asarray(1 / self.precision_ratio)

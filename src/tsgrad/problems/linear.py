@@ -1,7 +1,7 @@
 """Linear rewards with normal noise: correlated arms, contexts, and the unit ball of actions."""
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.laws import FramedDraw
+from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.contexts import as_features
 from tsgrad.problems.featured import FeaturedArms
 from tsgrad.problems.normal_prior import NormalPrior, Whitened, check_normal_prior
@@ -21,7 +22,7 @@ class LinearRewards(NormalPrior):
     """Reward x'theta + noise, x the feature vector of the arm; the belief is the posterior itself, `Whitened`."""
 
     @abc.abstractmethod
-    def feature(self, context: Any, arm: Any) -> Float[Array, "d"]:
+    def feature(self, context: Context, arm: Any) -> Float[Array, "d"]:
         """The feature vector of an arm."""
 
     @abc.abstractmethod
@@ -31,7 +32,7 @@ class LinearRewards(NormalPrior):
     def whitened(self, belief: Whitened) -> Whitened:
         return belief
 
-    def update(self, belief: Whitened, context: Any, arm: Any, reward: Float[Array, ""]) -> Whitened:
+    def update(self, belief: Whitened, context: Context, arm: Any, reward: Float[Array, ""]) -> Whitened:
         """Carlson's square-root update: the covariance is root root', hence never loses its definiteness.
 
         With f = root' x (x whitened), the root is multiplied by the upper triangular B with
@@ -66,10 +67,12 @@ class LinearBandit(LinearRewards, FeaturedArms):
     `noise_std` one number, or one an arm.
 
         >>> problem = LinearBandit(features=[[1.0, 0.0], [1.0, 1.0]], noise_std=0.5)
-        >>> belief = problem.update(problem.prior(10), None, jnp.asarray(0), jnp.asarray(1.0))
-        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, None)))  # arm 1 learns from arm 0
+        >>> belief = problem.update(problem.prior(10), Context(), jnp.asarray(0), jnp.asarray(1.0))
+        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, Context())))  # arm 1 learns from arm 0
         0.80 0.80
     """
+
+    normal_arms: ClassVar[bool] = True
 
     noise_std: Leaf
 
@@ -81,7 +84,7 @@ class LinearBandit(LinearRewards, FeaturedArms):
         self.prior_mean, self.prior_covariance = check_normal_prior(dimension, prior_mean, prior_covariance)
         self.noise_std = check_noise(noise_std, arms)
 
-    def feature(self, context: Any, arm: Integer[Array, ""]) -> Float[Array, "d"]:
+    def feature(self, context: Context, arm: Integer[Array, ""]) -> Float[Array, "d"]:
         return self.arm_features(context)[arm]
 
     def arm_noise(self, arm: Integer[Array, ""]) -> Float[Array, ""]:
@@ -91,14 +94,15 @@ class LinearBandit(LinearRewards, FeaturedArms):
         self.check_horizon(horizon)
         return self._nothing_seen()
 
-    def means(self, world: FramedDraw, context: Any) -> Float[Array, "K"]:
+    def means(self, world: FramedDraw, context: Context) -> Float[Array, "K"]:
         return self.arm_features(context) @ world.value
 
-    def reward(self, world: FramedDraw, context: Any, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: FramedDraw, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         return self.mean(world, context, arm) + self.arm_noise(arm) * noise.normal(arm)
 
-    def posterior_means(self, belief: Whitened, context: Any) -> Float[Array, "K"]:
-        return self.arm_features(context) @ self.posterior(belief).mean
+    def arm_moments(self, belief: Whitened, context: Context) -> ArmMoments:
+        features, law = self.arm_features(context), self.posterior(belief)
+        return ArmMoments(features @ law.mean, jnp.linalg.norm(features @ law.root, axis=1))
 
 
 @register("ball")
@@ -109,7 +113,7 @@ class BallBandit(LinearRewards):
     d where both parameters of the prior are single numbers.
 
         >>> problem = BallBandit(dimension=2)
-        >>> print(problem.best_arm(FramedDraw.at(jnp.array([3.0, 4.0])), None))
+        >>> print(problem.best_arm(FramedDraw.at(jnp.array([3.0, 4.0])), Context()))
         [0.6 0.8]
     """
 
@@ -128,29 +132,29 @@ class BallBandit(LinearRewards):
         if self.noise_std.shape:
             raise BadInput(f"noise_std must be one number, the same for every arm, got shape {self.noise_std.shape}")
 
-    def feature(self, context: None, arm: Float[Array, "d"]) -> Float[Array, "d"]:
+    def feature(self, context: Context, arm: Float[Array, "d"]) -> Float[Array, "d"]:
         return arm
 
     def arm_noise(self, arm: Float[Array, "d"]) -> Float[Array, ""]:
         return jnp.asarray(self.noise_std, arm.dtype)
 
-    def draw_context(self, previous: Any, noise: Noise, t: Integer[Array, ""]) -> None:
-        return None
+    def draw_context(self, previous: Context | None, noise: Noise, t: Integer[Array, ""]) -> Context:
+        return Context()
 
     def prior(self, horizon: int) -> Whitened:
         return self._nothing_seen()
 
-    def mean(self, world: FramedDraw, context: None, arm: Float[Array, "d"]) -> Float[Array, ""]:
+    def mean(self, world: FramedDraw, context: Context, arm: Float[Array, "d"]) -> Float[Array, ""]:
         return world.value @ arm
 
-    def best_arm(self, world: FramedDraw, context: None) -> Float[Array, "d"]:
+    def best_arm(self, world: FramedDraw, context: Context) -> Float[Array, "d"]:
         length = jnp.linalg.norm(world.value)
         return world.value / jnp.where(length > 0, length, 1)
 
-    def posterior_mean(self, belief: Whitened, context: None, arm: Float[Array, "d"]) -> Float[Array, ""]:
+    def posterior_mean(self, belief: Whitened, context: Context, arm: Float[Array, "d"]) -> Float[Array, ""]:
         return self.posterior(belief).mean @ arm
 
-    def reward(self, world: FramedDraw, context: None, arm: Float[Array, "d"], noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: FramedDraw, context: Context, arm: Float[Array, "d"], noise: Noise) -> Float[Array, ""]:
         return self.mean(world, context, arm) + self.arm_noise(arm) * noise.normal(0)
 
 

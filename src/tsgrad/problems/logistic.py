@@ -9,6 +9,7 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.laws import FramedDraw
+from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.contexts import as_features
 from tsgrad.problems.featured import FeaturedArms
 from tsgrad.problems.normal_prior import Whitened, check_normal_prior
@@ -41,8 +42,8 @@ class LogisticBandit(FeaturedArms):
     grows with T^2 where beliefs of all steps are kept.
 
         >>> problem = LogisticBandit(features=[[1.0, 0.0], [0.0, 1.0]])
-        >>> belief = problem.update(problem.prior(10), None, jnp.asarray(0), jnp.asarray(1.0))
-        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, None)))
+        >>> belief = problem.update(problem.prior(10), Context(), jnp.asarray(0), jnp.asarray(1.0))
+        >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, Context())))
         0.58 0.50
     """
 
@@ -54,10 +55,10 @@ class LogisticBandit(FeaturedArms):
             self.features.shape[1], prior_mean, prior_covariance
         )
 
-    def means(self, world: FramedDraw, context: Any) -> Float[Array, "K"]:
+    def means(self, world: FramedDraw, context: Context) -> Float[Array, "K"]:
         return jax.nn.sigmoid(self.arm_features(context) @ world.value)
 
-    def reward(self, world: FramedDraw, context: Any, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: FramedDraw, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         mean = self.mean(world, context, arm)
         return (noise.uniform(arm) < mean).astype(mean.dtype)
 
@@ -73,7 +74,7 @@ class LogisticBandit(FeaturedArms):
         )
 
     def update(
-        self, belief: LogisticBelief, context: Any, arm: Integer[Array, ""], reward: Float[Array, ""]
+        self, belief: LogisticBelief, context: Context, arm: Integer[Array, ""], reward: Float[Array, ""]
     ) -> LogisticBelief:
         feature = self.arm_features(context)[arm]
         now = jnp.arange(belief.outcomes.shape[0]) == belief.seen
@@ -91,11 +92,13 @@ class LogisticBandit(FeaturedArms):
         root = solve_triangular(factor, jnp.eye(factor.shape[0]), lower=True).T
         return Whitened(belief.mode, root)
 
-    def posterior_means(self, belief: LogisticBelief, context: Any) -> Float[Array, "K"]:
+    def arm_moments(self, belief: LogisticBelief, context: Context) -> ArmMoments:
         law, features = self.posterior(belief), self.arm_features(context)
         spread = jnp.linalg.norm(features @ law.frame, axis=1)
         log_odds = (features @ law.mean)[:, None] + spread[:, None] * jnp.asarray(_NODES, spread.dtype)
-        return jax.nn.sigmoid(log_odds) @ jnp.asarray(_WEIGHTS / _WEIGHTS.sum(), spread.dtype)
+        chances, weights = jax.nn.sigmoid(log_odds), jnp.asarray(_WEIGHTS / _WEIGHTS.sum(), spread.dtype)
+        mean = chances @ weights
+        return ArmMoments(mean, jnp.sqrt((chances - mean[:, None]) ** 2 @ weights))
 
 
 def _curvature(belief: LogisticBelief, at: Float[Array, "d"]) -> Float[Array, "d d"]:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import GammaDraw, GammaLaw
-from tsgrad.problems.base import IndependentArms
+from tsgrad.problems.base import ArmMoments, Context, IndependentArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -28,7 +28,7 @@ class PoissonBandit(IndependentArms):
     Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
 
         >>> problem = PoissonBandit(shape=[2.0, 3.0], rate=1.0)
-        >>> print(problem.posterior_means(problem.prior(10), None))
+        >>> print(problem.posterior_means(problem.prior(10), Context()))
         [2. 3.]
     """
 
@@ -47,10 +47,10 @@ class PoissonBandit(IndependentArms):
     def draw_world(self, noise: Noise) -> GammaDraw:
         return self.posterior(self.prior(0)).sample(noise)
 
-    def means(self, world: GammaDraw, context: None) -> Float[Array, "K"]:
+    def means(self, world: GammaDraw, context: Context) -> Float[Array, "K"]:
         return world.value
 
-    def reward(self, world: GammaDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+    def reward(self, world: GammaDraw, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
         # JAX's own sampler, under a key of this step and arm alone.
         key = jax.random.wrap_key_data(jnp.stack(noise.at(noise.t, arm).key), impl="threefry2x32")
         return jax.random.poisson(key, self.mean(world, context, arm)).astype(world.log_value.dtype)
@@ -64,6 +64,6 @@ class PoissonBandit(IndependentArms):
     def posterior(self, belief: PoissonBelief) -> GammaLaw:
         return GammaLaw(self.shape + belief.total, self.rate + belief.pulls)
 
-    def posterior_means(self, belief: PoissonBelief, context: None) -> Float[Array, "K"]:
+    def arm_moments(self, belief: PoissonBelief, context: Context) -> ArmMoments:
         law = self.posterior(belief)
-        return law.shape / law.rate
+        return ArmMoments(law.shape / law.rate, jnp.sqrt(law.shape) / law.rate)

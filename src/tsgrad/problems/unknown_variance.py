@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalGammaDraw, NormalGammaLaw
-from tsgrad.problems.base import IndependentArms
+from tsgrad.problems.base import ArmMoments, Context, IndependentArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -62,10 +62,12 @@ class UnknownVarianceBandit(IndependentArms):
     def draw_world(self, noise: Noise) -> NormalGammaDraw:
         return self.posterior(self.prior(0)).sample(noise)
 
-    def means(self, world: NormalGammaDraw, context: None) -> Float[Array, "K"]:
+    def means(self, world: NormalGammaDraw, context: Context) -> Float[Array, "K"]:
         return world.mean.value
 
-    def reward(self, world: NormalGammaDraw, context: None, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+    def reward(
+        self, world: NormalGammaDraw, context: Context, arm: Integer[Array, ""], noise: Noise
+    ) -> Float[Array, ""]:
         std = jnp.exp(-0.5 * world.precision.log_value[arm])
         return self.mean(world, context, arm) + std * noise.normal(arm)
 
@@ -84,5 +86,8 @@ class UnknownVarianceBandit(IndependentArms):
             self.prior_mean + belief.total / weight, weight, self.shape + belief.pulls / 2, self.rate + spread / 2
         )
 
-    def posterior_means(self, belief: UnknownVarianceBelief, context: None) -> Float[Array, "K"]:
-        return self.posterior(belief).location
+    def arm_moments(self, belief: UnknownVarianceBelief, context: Context) -> ArmMoments:
+        law = self.posterior(belief)
+        # A mean has variance rate / ((shape - 1) weight); below a shape of 4/3, on the way to none at all, more is not
+        # said than at that shape.
+        return ArmMoments(law.location, jnp.sqrt(law.rate / (jnp.maximum(law.shape - 1, law.shape / 4) * law.weight)))

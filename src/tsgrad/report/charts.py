@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,36 +9,32 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
 from tsgrad.arrays import FloatArray
-from tsgrad.report.line_labels import LineLabel, label_lines
-from tsgrad.report.style import ACCENT, DASHES, INK, MUTED, PAPER, Width, panels, styled
-from tsgrad.report.words import INTERVAL_Z
+from tsgrad.evaluate.digits import INTERVAL_Z, decimals_at, fixed
+from tsgrad.report.style import ACCENT, DASHES, INK, MUTED, PAPER, LineLabel, Width, label_lines, panels, styled
 
 MOST_TICKS = 12  # with more arms, not every one is numbered
 MOST_BARS = 30  # with more arms, bars are too thin to read and a line takes their place
 
 
-class Measured(NamedTuple):
-    """A regret and its standard error."""
-
-    regret: float
-    standard_error: float
-
-
 @styled
 def ranking(
-    regrets: Mapping[str, Measured], *, trained: str, reference: str, bound: float | None = None, width: Width = "wide"
+    policies: Mapping[str, tuple[float, float]],
+    *,
+    trained: str,
+    reference: str,
+    bound: float | None = None,
+    width: Width = "wide",
 ) -> Figure:
-    """Regrets with their 95% intervals, the least on top; the trained policy stands out.
+    """Policies by (regret, standard error) with 95% intervals, the least on top; the trained policy stands out.
 
-    >>> figure = ranking({"trained": Measured(15.4, 0.1), "plain": Measured(25.8, 0.2)}, trained="trained",
-    ...                  reference="plain")
+    >>> figure = ranking({"trained": (15.4, 0.1), "plain": (25.8, 0.2)}, trained="trained", reference="plain")
     >>> [text.get_text() for text in figure.axes[0].get_yticklabels()]
     ['plain', 'trained']
     """
-    names = sorted(regrets, key=lambda name: -regrets[name].regret)
+    names = sorted(policies, key=lambda name: -policies[name][0])
     figure, (axes,) = panels(width, height=0.75 + 0.22 * len(names))
     for place, name in enumerate(names):
-        regret, error = regrets[name]
+        regret, error = policies[name]
         colour = ACCENT if name == trained else INK if name == reference else MUTED
         axes.errorbar(
             regret,
@@ -68,8 +63,10 @@ def _mark_bound(axes: Axes, bound: float) -> None:
 
 
 @styled
-def regret_over_time(lost: Mapping[str, FloatArray], *, trained: str, reference: str, width: Width = "wide") -> Figure:
-    """What each policy had lost up to each step, [T] each.
+def regret_over_time(
+    curves: Mapping[str, FloatArray], *, trained: str, reference: str, width: Width = "wide"
+) -> Figure:
+    """The regret of each policy up to each step, [T] each.
 
     >>> figure = regret_over_time({"trained": np.ones(5), "plain": np.arange(5)}, trained="trained", reference="plain")
     >>> len(figure.axes)
@@ -79,7 +76,7 @@ def regret_over_time(lost: Mapping[str, FloatArray], *, trained: str, reference:
     figure, (axes,) = panels(width, height=height)
     dashes = cycle(DASHES)
     labels = []
-    for name, curve in lost.items():
+    for name, curve in curves.items():
         colour = ACCENT if name == trained else INK if name == reference else MUTED
         strong = name in (trained, reference)
         axes.plot(
@@ -123,7 +120,7 @@ def pulls_per_arm(
 def regret_by_phase(
     before: FloatArray, after: FloatArray, phases: Sequence[str], *, names: tuple[str, str], width: Width = "wide"
 ) -> Figure:
-    """What two policies lose in each phase of the episode, and how much less the second one loses.
+    """The regret of two policies in each phase of the episode, and how much less that of the second one is.
 
     >>> figure = regret_by_phase(np.array([3.0, 9.0]), np.array([4.0, 2.0]), ["1-5", "6-10"], names=("a", "b"))
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -131,10 +128,11 @@ def regret_by_phase(
     """
     figure, (axes,) = panels(width, height=2.8)
     _paired_bars(axes, before, after, phases, names)
+    digits = decimals_at(float(np.max([before, after])))
     for place, (first, second) in enumerate(zip(before, after, strict=True)):
         sign = "+" if second > first else "−"
         axes.annotate(
-            f"{sign}{abs(second - first):.1f}",
+            f"{sign}{fixed(abs(second - first), digits)}",
             (place, max(first, second)),
             xytext=(0, 3),
             textcoords="offset points",

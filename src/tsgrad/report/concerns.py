@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tsgrad.arrays import FloatArray
+from tsgrad.evaluate.digits import INTERVAL_Z, decimals_at, fixed, interval, measured
 from tsgrad.report.contents import Concern
-from tsgrad.report.words import INTERVAL_Z, fixed, interval, measured
 
 STILL_FALLING = 0.01  # of the regret at the start: what the last quarter of training must not have gained
 END_WORSE = 0.02  # of the selected policy's regret: how much worse the end of training may be
@@ -44,8 +44,9 @@ def still_falling(checks: Sequence[float]) -> list[Concern]:
     before, last = np.mean(checks[-2 * quarter : -quarter]), np.mean(checks[-quarter:])
     if before - last <= STILL_FALLING * checks[0]:
         return []
+    digits = decimals_at(checks[0], least=2)
     text = (
-        f"Regret on validation episodes still fell by {fixed(float(before - last), 2)} from the third to the last "
+        f"Regret on validation episodes still fell by {fixed(float(before - last), digits)} from the third to the last "
         "quarter of training: more iterations are likely to gain more."
     )
     return [Concern("Training had not converged", text)]

@@ -8,8 +8,7 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.report import training_charts
 from tsgrad.report.contents import Definitions, Picture, Section, Table, TableRow
-from tsgrad.report.meaning import ArmLabels, meaning, spoken
-from tsgrad.report.words import short
+from tsgrad.report.words import ArmLabels, meaning, short, spoken
 
 UNFOLDED = 10  # rows up to which a table is shown at once
 PLAIN_START = (

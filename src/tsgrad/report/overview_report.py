@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tsgrad.experiments import Results, read_results, read_seconds
-from tsgrad.report.contents import Fact, KeyFigure, Picture, Report, Section
+from tsgrad.evaluate.digits import decimals, fixed
+from tsgrad.experiments import Results, read_results
+from tsgrad.report.contents import Fact, KeyFigure, Report, Section
 from tsgrad.report.reproduction_report import (
-    capital,
     headline,
-    outcomes_of,
     paper_sentences,
     paper_table,
     reproduction_concerns,
@@ -17,7 +16,8 @@ from tsgrad.report.reproduction_report import (
     training_pictures,
     training_sentences,
 )
-from tsgrad.report.words import decimals, duration, fixed
+from tsgrad.report.words import capital, duration
+from tsgrad.training import read_seconds
 
 
 def overview_report(folders: Sequence[Path]) -> Report:
@@ -50,18 +50,17 @@ def overview_report(folders: Sequence[Path]) -> Report:
 
 
 def _key_figure(results: Results) -> KeyFigure:
-    row = shown_row(results)
-    before = next(other for other in results.rows if other.name == "TS")
+    row, comparison = shown_row(results), results.comparison
+    after, before = results.measured(row), comparison.policies[comparison.reference]
     return KeyFigure(
         results.setting,
-        fixed(row.regret, decimals(row.standard_error)),
+        fixed(after.regret, decimals(after.standard_error)),
         f"{spoken_row(row)}; Thompson sampling loses {fixed(before.regret, decimals(before.standard_error))}",
         strong=True,
     )
 
 
 def _section(name: str, results: Results) -> Section:
-    outcomes = outcomes_of(results)
-    pictures: list[Picture] = training_pictures(results, outcomes, prefix=f"{name}-")
-    paragraphs = [headline(outcomes, results), *paper_sentences(results), *training_sentences(results)]
+    paragraphs = [headline(results), *paper_sentences(results), *training_sentences(results)]
+    pictures = training_pictures(results, prefix=f"{name}-")
     return Section(capital(results.title), paragraphs, [paper_table(results), *pictures])

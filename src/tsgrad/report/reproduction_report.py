@@ -7,45 +7,51 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad.experiments import Results, Row, Training, read_results, read_seconds
-from tsgrad.report import training_charts
+from tsgrad.evaluate import Comparison
+from tsgrad.evaluate.digits import fixed, measured
+from tsgrad.experiments import Results, Row, Training, algorithm, read_results
+from tsgrad.report import sections, training_charts
 from tsgrad.report.concerns import end_worse, still_falling
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section, Table, TableRow
-from tsgrad.report.meaning import arm_labels, problem_words
 from tsgrad.report.meta_parameters import meta_parameter_section
-from tsgrad.report.outcome import Limit, Outcome, Outcomes
-from tsgrad.report.recipe import recipe_words
-from tsgrad.report.rivals import spoken_rival
-from tsgrad.report.sections import gain_section, limit_section, ranking_picture
-from tsgrad.report.words import duration, fixed, listing, measured
+from tsgrad.report.words import arm_labels, capital, duration, listing, problem_words, recipe_words, spoken_rival
+from tsgrad.training import read_seconds
 
-PLAIN, OURS = spoken_rival("TS"), "our recipe"
+OURS = "our recipe"
+MOMENTS = {"last": "end of training", "selected": "selected"}
 NULLS_COINCIDE = 2.0  # average distance of two curves in standard errors of a point: 1.13 where they are one
 
 
 def reproduction_report(folder: str | Path) -> Report:
     """The report of one setting, from its `results.json`."""
     results = read_results(Path(folder) / "results.json")
-    outcomes = outcomes_of(results)
-    labels = arm_labels(results.problem, len(results.rows[0].pulls))
-    sections = [
-        Section("Against the paper", paper_sentences(results), [paper_table(results), ranking_picture(outcomes)]),
-        Section("How training went", training_sentences(results), training_pictures(results, outcomes)),
+    comparison, shown = spoken_comparison(results), shown_row(results)
+    trained = spoken_row(shown)
+    first = results.measured(shown).pulls
+    labels = arm_labels(results.problem, 0 if first is None else len(first))
+    told = [
+        Section(
+            "Against the paper",
+            paper_sentences(results),
+            [paper_table(results), sections.ranking_picture(comparison, trained)],
+        ),
+        Section("How training went", training_sentences(results), training_pictures(results)),
     ]
-    if outcomes.limit is not None:
-        sections.append(limit_section(outcomes, outcomes.limit))
-    trained = _training_of(results, shown_row(results))
-    sections += [
-        gain_section(outcomes, labels),
-        meta_parameter_section(trained.start, _end(trained, shown_row(results)), labels),
+    if comparison.bound is not None:
+        told.append(sections.limit_section(comparison, trained, comparison.bound))
+    training = _training_of(results, shown)
+    rivals = [spoken_row(row) for row in results.rows if row.group == "rival"]
+    told += [
+        sections.gain_section(comparison, trained, labels, drawn=rivals),
+        meta_parameter_section(training.start, _end(training, shown), labels),
     ]
     return Report(
         title=capital(results.title),
         subtitle=f"A setting of the paper, reproduced{' in part' if results.fraction < 1 else ''}, seed {results.seed}",
-        headline=headline(outcomes, results),
-        key_figures=outcomes.key_figures(),
+        headline=headline(results),
+        key_figures=sections.key_figures(comparison, trained),
         concerns=reproduction_concerns({"": results}),
-        sections=sections,
+        sections=told,
         facts=facts(results, read_seconds(folder)),
         configuration="",
         version=results.versions["tsgrad"],
@@ -75,35 +81,23 @@ def spoken_training(name: str) -> str:
     return name.replace("stable", OURS)
 
 
-def outcomes_of(results: Results) -> Outcomes:
-    """The rows of a reproduction as every report needs them."""
-    policies = {
-        spoken_row(row): Outcome(
-            row.regret,
-            row.standard_error,
-            row.gain,
-            row.gain_standard_error,
-            np.asarray(row.regret_over_time),
-            np.asarray(row.pulls),
-        )
-        for row in results.rows
-    }
-    bound = results.bound
-    limit = None if bound is None else Limit(bound.kind, bound.regret, bound.standard_error)
-    rivals = [spoken_row(row) for row in results.rows if row.group == "rival"]
-    return Outcomes(policies, spoken_row(shown_row(results)), PLAIN, limit, others=rivals)
+def spoken_comparison(results: Results) -> Comparison:
+    """The comparison under the names of sentences and figures."""
+    return results.comparison.renamed({row.name: spoken_row(row) for row in results.rows})
 
 
-def headline(outcomes: Outcomes, results: Results) -> str:
+def headline(results: Results) -> str:
     """The gain in words, and the best that the paper prints."""
     shown = shown_row(results)
+    training = _training_of(results, shown)
     recipe = f" by {OURS}" if shown.group == "stable" else ""
-    subject = f"The policy trained with {shown.metric}/{shown.baseline}{recipe}"
-    printed = {row.name: row.printed for row in results.rows if row.group == "trained" and row.printed is not None}
+    subject = f"The policy trained with {training.metric}/{training.baseline}{recipe}"
+    told = sections.headline(spoken_comparison(results), spoken_row(shown), subject)
+    printed = {row.name: row.printed.regret for row in results.rows if row.group == "trained" and row.printed}
     if not printed:
-        return outcomes.headline(subject)
+        return told
     best = min(printed, key=lambda name: printed[name])
-    return f"{outcomes.headline(subject)} The best trained policy in the paper loses {printed[best]:.1f} ({best})."
+    return f"{told} The best trained policy in the paper loses {printed[best]:.1f} ({best})."
 
 
 def paper_sentences(results: Results) -> list[str]:
@@ -112,7 +106,7 @@ def paper_sentences(results: Results) -> list[str]:
     counted = {verdict: sum(row.verdict == verdict for row in known) for verdict in ("better", "same", "worse")}
     rivals = [row for row in results.rows if row.group == "rival" and row.z is not None]
     sentences = [
-        f"All policies played the same {results.evaluation_episodes:,} episodes, none of which took part in training. "
+        f"All policies played the same {results.comparison.episodes:,} episodes, none of which took part in training. "
         f"Of {len(known)} rows that the paper prints, {counted['same']} are the same within two combined standard "
         f"errors, {counted['better']} better and {counted['worse']} worse.",
     ]
@@ -127,25 +121,22 @@ def paper_sentences(results: Results) -> list[str]:
 
 def paper_table(results: Results) -> Table:
     """The paper's table, with what it prints beside what was found."""
-    rows, shown = [], shown_row(results)
+    rows, shown, best = [], shown_row(results), results.comparison.regret[results.comparison.best]
     for row in results.rows:
+        found, training = results.measured(row), results.training(row)
         printed = ["", "", "", ""]
         if row.printed is not None and row.z is not None:
-            printed = [
-                fixed(row.printed, 2),
-                fixed(row.printed_standard_error or 0.0, 2),
-                fixed(row.z, 1),
-                row.verdict or "",
-            ]
+            value, error = row.printed
+            printed = [fixed(value, 2), fixed(error, 2), fixed(row.z, 1), row.verdict or ""]
         cells = [
-            row.algorithm,
-            f"{row.metric}/{row.baseline}" if row.metric else "",
-            {"last": "end of training", "selected": "selected"}.get(row.policy or "", ""),
-            fixed(row.regret, 2),
-            fixed(row.standard_error, 2),
+            algorithm(row),
+            "" if training is None else f"{training.metric}/{training.baseline}",
+            MOMENTS.get(row.moment or "", ""),
+            fixed(found.regret, 2),
+            fixed(found.standard_error, 2),
             *printed,
         ]
-        rows.append(TableRow(cells, strong=row.regret == results.best.regret, ours=row == shown))
+        rows.append(TableRow(cells, strong=found.regret == best, ours=row == shown))
     return Table(
         caption=f"Regret in the {results.title}, and in the paper",
         columns=["algorithm", "estimator", "policy", "regret", "s.e.", "paper", "s.e.", "z", "verdict"],
@@ -169,14 +160,14 @@ def training_sentences(results: Results) -> list[str]:
     ]
 
 
-def training_pictures(results: Results, outcomes: Outcomes, *, prefix: str = "") -> list[Picture]:
+def training_pictures(results: Results, *, prefix: str = "") -> list[Picture]:
     """Learning curves of all trainings, and how the pulls moved in one of them."""
     curves = {spoken_training(training.name): _curve(training) for training in results.trainings}
-    rivals = {spoken_row(row): row.regret for row in results.rows if row.group == "rival"}
+    rivals = {spoken_row(row): results.measured(row).regret for row in results.rows if row.group == "rival"}
     hidden = training_charts.rivals_off_the_chart(curves, rivals)
     away = f" Not drawn, being far above: {', '.join(f'{name} ({fixed(rivals[name], 1)})' for name in hidden)}."
     longest = max(len(curve.regret) for curve in curves.values())
-    limit = outcomes.limit
+    limit = results.comparison.bound
     strong = spoken_training(_training_of(results, shown_row(results)).name)
     lines = [*rivals.values(), *([] if limit is None else [limit.regret])]
     beyond = " Curves that leave the frame went further." if training_charts.leave_the_frame(curves, lines) else ""
@@ -221,11 +212,13 @@ def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
             name = f"{setting} {spoken_training(training.name)}".strip()
             checks = [point.validation_regret for point in training.history if point.validation_regret is not None]
             falling += [name] * bool(still_falling(checks))
-            last, selected = _at_the_end(results, training, "last"), _at_the_end(results, training, "selected")
+            last, selected = _row_of(results, training, "last"), _row_of(results, training, "selected")
             if last is not None and selected is not None:
-                excess = last.regret - selected.regret
-                error = math.hypot(last.gain_standard_error, selected.gain_standard_error)
-                worse += [f"{name} by {measured(excess, error)}"] * bool(end_worse(selected.regret, excess, error))
+                least = results.measured(selected).regret
+                excess = results.measured(last).regret - least
+                gains = results.comparison.gains
+                error = math.hypot(gains[last.name].standard_error, gains[selected.name].standard_error)
+                worse += [f"{name} by {measured(excess, error)}"] * bool(end_worse(least, excess, error))
     if falling:
         text = f"Regret on validation episodes still fell clearly at the end of training: {', '.join(falling)}."
         found.append(Concern("Training had not converged", text))
@@ -238,14 +231,10 @@ def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
     return found
 
 
-def _at_the_end(results: Results, training: Training, policy: str) -> Row | None:
+def _row_of(results: Results, training: Training, moment: str) -> Row | None:
     """The row of a training: of the policy at its end, or of the one selected."""
-    rows = [row for row in results.rows if row.policy == policy and _is_of(row, training)]
+    rows = [row for row in results.rows if row.moment == moment and row.training == training.name]
     return rows[0] if rows else None
-
-
-def _is_of(row: Row, training: Training) -> bool:
-    return row.name.removesuffix(" (selected)") == training.name
 
 
 def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
@@ -253,7 +242,7 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
     paper = next((training for training in results.trainings if training.recipe == "paper"), results.trainings[0])
     listed = [
         Fact("Problem", problem_words(results.problem)),
-        Fact("Horizon", f"{results.horizon} steps"),
+        Fact("Horizon", f"{results.comparison.horizon} steps"),
         Fact("Trainings", ", ".join(spoken_training(training.name) for training in results.trainings)),
         Fact("Paper's recipe", recipe_words(paper.settings, rollouts=None)),
         *(
@@ -261,8 +250,8 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
             for training in results.trainings
             if training.recipe == "stable"
         ),
-        Fact("Seeds", f"{results.seed} (training), {results.evaluation_seed} (evaluation)"),
-        Fact("Evaluation", f"{results.evaluation_episodes:,} episodes"),
+        Fact("Seeds", f"{results.seed} (training), {results.comparison.seed} (evaluation)"),
+        Fact("Evaluation", f"{results.comparison.episodes:,} episodes"),
         Fact("Engine", results.engine),
         Fact("Versions", ", ".join(f"{name} {number}" for name, number in results.versions.items())),
     ]
@@ -277,13 +266,8 @@ def _curve(training: Training) -> training_charts.Curve:
 
 
 def _training_of(results: Results, row: Row) -> Training:
-    return next(training for training in results.trainings if _is_of(row, training))
+    return next(training for training in results.trainings if training.name == row.training)
 
 
 def _end(training: Training, row: Row) -> dict[str, Any]:
-    return training.selected if row.policy == "selected" else training.last
-
-
-def capital(text: str) -> str:
-    """A text with a capital first."""
-    return text[:1].upper() + text[1:]
+    return training.selected if row.moment == "selected" else training.last

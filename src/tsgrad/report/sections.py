@@ -1,20 +1,22 @@
-"""The sections that every report has, whatever was run."""
+"""The sentences and sections that every report has: policies on common episodes, one of which was trained."""
 
 import itertools
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.special import ndtri
 
 from tsgrad.arrays import FloatArray
+from tsgrad.evaluate import Comparison, Gain, PolicyResult, RegretBound
+from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval, measured, percentage
 from tsgrad.report import charts
-from tsgrad.report.contents import Picture, Section, Table, TableRow
-from tsgrad.report.meaning import ArmLabels
-from tsgrad.report.outcome import Limit, Outcomes
-from tsgrad.report.words import decimals, fixed, measured, percentage
+from tsgrad.report.contents import KeyFigure, Picture, Section, Table, TableRow
+from tsgrad.report.words import ArmLabels
 
 PHASES = 4  # of an episode: early, two in the middle, late
 MOST_LINES = 7  # policies whose regret over time is drawn
 HARDLY = 0.01  # of all pulls: what is not worth speaking of
+FALSE_ALARM = 0.05  # of speaking of any arm where pulls did not move
 
 LIMITS = {
     "perfect": "a policy that knew the world",
@@ -24,26 +26,70 @@ LIMITS = {
 }
 
 
-def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: str = "") -> Section:
+def is_shown(gain: Gain) -> bool:
+    """Whether a gain exceeds its error."""
+    return gain.mean > INTERVAL_Z * gain.standard_error
+
+
+def headline(comparison: Comparison, trained: str, subject: str) -> str:
+    """The gain with its interval, in a sentence about `subject`."""
+    before, after = comparison.policies[comparison.reference], comparison.policies[trained]
+    gain, error = comparison.gains[trained][:2]
+    regrets = (
+        f"{subject} loses {measured(after.regret, after.standard_error)} where plain {comparison.reference} "
+        f"loses {measured(before.regret, before.standard_error)}"
+    )
+    known = f"(95% interval {interval(abs(gain), error)})"
+    amount = fixed(abs(gain), decimals(error))
+    if is_shown(comparison.gains[trained]):
+        return f"{regrets}: a gain of {amount} {known}, {percentage(gain, before.regret)} of the regret."
+    if gain < -INTERVAL_Z * error:
+        return f"{regrets}: it is worse by {amount} {known}."
+    if gain == error == 0:
+        return f"{regrets}: no gain; both make the same choices."
+    return f"{regrets}: no gain that could be told from chance (95% interval {interval(gain, error)})."
+
+
+def key_figures(comparison: Comparison, trained: str) -> list[KeyFigure]:
+    """The numbers that deserve large type."""
+    before, after = comparison.policies[comparison.reference], comparison.policies[trained]
+    gain, error = comparison.gains[trained][:2]
+    share = percentage(gain, before.regret)
+    shown = [
+        KeyFigure("Regret before", _regret(before), comparison.reference),
+        KeyFigure("Regret after", _regret(after), trained, strong=True),
+        KeyFigure("Gain", fixed(gain, decimals(error)), f"{share} of the regret; 95% interval {interval(gain, error)}"),
+    ]
+    if comparison.bound is not None:
+        limit = fixed(comparison.bound.regret, decimals(after.standard_error))
+        shown.append(KeyFigure("Limit", limit, "no policy loses less"))
+    return shown
+
+
+def _regret(result: PolicyResult) -> str:
+    return fixed(result.regret, decimals(result.standard_error))
+
+
+def comparison_section(comparison: Comparison, trained: str, *, remark: str = "") -> Section:
     """Every policy on the same fresh episodes, in a table and a figure."""
-    best = min(outcomes.policies, key=lambda name: outcomes.policies[name].regret)
+    reference = comparison.policies[comparison.reference]
     rows = []
-    for name, outcome in outcomes.policies.items():
-        digits = max(2, decimals(outcome.standard_error))
+    for name, result in comparison.policies.items():
+        digits = max(2, decimals(result.standard_error))
         gain = ["", "", ""]
-        if name != outcomes.reference:
+        if result.gain is not None:
             gain = [
-                fixed(outcome.gain, digits),
-                fixed(outcome.gain_standard_error, digits),
-                percentage(outcome.gain, outcomes.before.regret),
+                fixed(result.gain.mean, digits),
+                fixed(result.gain.standard_error, digits),
+                percentage(result.gain.mean, reference.regret),
             ]
-        cells = [name, fixed(outcome.regret, digits), fixed(outcome.standard_error, digits), *gain]
-        rows.append(TableRow(cells, strong=name == best, ours=name == outcomes.trained))
+        cells = [name, fixed(result.regret, digits), fixed(result.standard_error, digits), *gain]
+        rows.append(TableRow(cells, strong=name == comparison.best, ours=name == trained))
     table = Table(
-        caption=f"Regret on {episodes:,} common episodes (evaluation seed {seed})",
+        caption=f"Regret on {comparison.episodes:,} common episodes (evaluation seed {comparison.seed})",
         columns=["policy", "regret", "s.e.", "gain", "s.e.", "share"],
         rows=rows,
-        note=f"The least regret is in bold. Gains are over {outcomes.reference} and paired, episode by episode; the "
+        note=f"The least regret is in bold. Gains are over {comparison.reference} and paired, episode by episode; the "
         "share is that of its regret.",
     )
     paragraphs = [
@@ -51,37 +97,39 @@ def comparison_section(outcomes: Outcomes, *, episodes: int, seed: int, remark: 
         "played the same episodes, none of which took part in training or selection." + (f" {remark}" if remark else "")
     ]
     heading = "Against its rivals" if len(rows) > 3 else "On fresh episodes"
-    return Section(heading, paragraphs, [table, ranking_picture(outcomes)])
+    return Section(heading, paragraphs, [table, ranking_picture(comparison, trained)])
 
 
-def ranking_picture(outcomes: Outcomes) -> Picture:
+def ranking_picture(comparison: Comparison, trained: str) -> Picture:
     """All policies by regret."""
-    limit = outcomes.limit
-    ranked = sorted(outcomes.policies, key=lambda name: outcomes.policies[name].regret)
+    limit = comparison.bound
+    ranked = sorted(comparison.policies, key=lambda name: comparison.policies[name].regret)
     return Picture(
         name="ranking",
         caption="All policies, the best on top. Bars are 95% intervals.",
         alternative=f"Policies by regret, from the least: {', '.join(ranked)}.",
         draw=lambda width: charts.ranking(
-            {name: charts.Measured(*outcome[:2]) for name, outcome in outcomes.policies.items()},
-            trained=outcomes.trained,
-            reference=outcomes.reference,
+            {name: (result.regret, result.standard_error) for name, result in comparison.policies.items()},
+            trained=trained,
+            reference=comparison.reference,
             bound=None if limit is None else limit.regret,
             width=width,
         ),
     )
 
 
-def limit_section(outcomes: Outcomes, limit: Limit) -> Section:
+def limit_section(comparison: Comparison, trained: str, limit: RegretBound) -> Section:
     """How far the trained policy is from what no policy can beat."""
-    before, after = outcomes.before.regret, outcomes.after.regret
-    known = measured(limit.regret, limit.standard_error) if limit.standard_error else fixed(limit.regret, 2)
+    before, after = comparison.regret[comparison.reference], comparison.regret[trained]
+    exact = fixed(limit.regret, decimals_at(limit.regret, least=2))
+    known = measured(limit.regret, limit.standard_error) if limit.standard_error else exact
+    digits = decimals_at(before)
     sentences = [
         f"No policy can lose less than {known} here on average: that is the regret of "
-        f"{LIMITS.get(limit.kind, limit.kind)}. The trained policy is {fixed(after - limit.regret, 1)} above it, "
-        f"{outcomes.reference} {fixed(before - limit.regret, 1)}."
+        f"{LIMITS.get(limit.kind, limit.kind)}. The trained policy is {fixed(after - limit.regret, digits)} above it, "
+        f"{comparison.reference} {fixed(before - limit.regret, digits)}."
     ]
-    if before > after > limit.regret:
+    if is_shown(comparison.gains[trained]) and after > limit.regret:
         sentences.append(
             f"Training removed {percentage(before - after, before - limit.regret)} of what could at most be removed. "
             "The limit itself may be out of reach for every policy."
@@ -89,39 +137,44 @@ def limit_section(outcomes: Outcomes, limit: Limit) -> Section:
     return Section("The limit", [" ".join(sentences)])
 
 
-def gain_section(outcomes: Outcomes, labels: ArmLabels) -> Section:
-    """Where the gain comes from: over time, early against late, and by arm."""
-    before, after = outcomes.before, outcomes.after
-    names = (outcomes.reference, outcomes.trained)
-    edges = _phase_edges(len(before.regret_over_time))
-    lost = [_lost_between(outcome.regret_over_time, edges) for outcome in (before, after)]
+def gain_section(
+    comparison: Comparison, trained: str, labels: ArmLabels, *, drawn: Sequence[str] | None = None
+) -> Section:
+    """Where the gain comes from: over time, early against late, and by arm; `drawn` are the policies to draw."""
+    before, after = comparison.policies[comparison.reference], comparison.policies[trained]
+    names = (comparison.reference, trained)
+    edges = _phase_edges(comparison.horizon)
+    regrets = [_regret_between(result.regret_over_time, edges) for result in (before, after)]
     phases = [str(low + 1) if high == low + 1 else f"{low + 1}–{high}" for low, high in itertools.pairwise(edges)]
-    saved = lost[0] - lost[1]
-    drawn = _lines_to_draw(outcomes)
+    saved = regrets[0] - regrets[1]
+    curves = _curves_to_draw(comparison, trained, comparison.names if drawn is None else drawn)
+    digits = decimals_at(before.regret)
     blocks = [
         Picture(
             name="regret-over-time",
-            caption="What has been lost up to each step, on average.",
+            caption="Regret up to each step, on average.",
             alternative="Regret over time; at the end "
-            + ", ".join(f"{name} {fixed(float(curve[-1]), 1)}" for name, curve in drawn.items())
+            + ", ".join(f"{name} {fixed(float(curve[-1]), digits)}" for name, curve in curves.items())
             + ".",
             draw=lambda width: charts.regret_over_time(
-                drawn, trained=outcomes.trained, reference=outcomes.reference, width=width
+                curves, trained=trained, reference=comparison.reference, width=width
             ),
         ),
         Picture(
             name="regret-by-phase",
-            caption="What is lost in each part of the episode, and the difference that training makes there.",
+            caption="Regret in each part of the episode, and the difference that training makes there.",
             alternative="Regret saved by part of the episode: "
-            + ", ".join(f"steps {phase} {fixed(float(part), 1)}" for phase, part in zip(phases, saved, strict=True))
+            + ", ".join(
+                f"steps {phase} {fixed(float(part), digits)}" for phase, part in zip(phases, saved, strict=True)
+            )
             + ".",
-            draw=lambda width: charts.regret_by_phase(lost[0], lost[1], phases, names=names, width=width),
+            draw=lambda width: charts.regret_by_phase(regrets[0], regrets[1], phases, names=names, width=width),
         ),
     ]
-    paragraphs = [_timing_sentence(phases, saved)]
+    paragraphs = [_timing_sentence(phases, saved, comparison.gains[trained], digits)]
     earlier, later = before.pulls, after.pulls
     if earlier is not None and later is not None:
-        paragraphs.append(_pulls_sentence(earlier, later))
+        paragraphs.append(_pulls_sentence(earlier, later, comparison.episodes))
         blocks.append(
             Picture(
                 name="pulls-per-arm",
@@ -144,43 +197,55 @@ def _phase_edges(horizon: int) -> list[int]:
     return [int(edge) for edge in np.unique(np.round(np.linspace(0, horizon, PHASES + 1)).astype(int))]
 
 
-def _lost_between(regret_over_time: FloatArray, edges: list[int]) -> FloatArray:
+def _regret_between(regret_over_time: FloatArray, edges: list[int]) -> FloatArray:
     upto = np.concatenate([[0.0], np.asarray(regret_over_time, dtype=float)])
     return np.diff(upto[edges])
 
 
-def _lines_to_draw(outcomes: Outcomes) -> dict[str, FloatArray]:
+def _curves_to_draw(comparison: Comparison, trained: str, drawn: Sequence[str]) -> dict[str, FloatArray]:
     """The trained policy, the reference, and the best of the others."""
-    needed = {outcomes.trained, outcomes.reference}
-    others = sorted(set(outcomes.others) - needed, key=lambda name: outcomes.policies[name].regret)
+    needed = {trained, comparison.reference}
+    others = sorted(set(drawn) - needed, key=lambda name: comparison.policies[name].regret)
     kept = needed | set(others[: MOST_LINES - len(needed)])
-    return {name: outcome.regret_over_time for name, outcome in outcomes.policies.items() if name in kept}
+    return {name: result.regret_over_time for name, result in comparison.policies.items() if name in kept}
 
 
-def _timing_sentence(phases: Sequence[str], saved: FloatArray) -> str:
-    total = float(np.sum(saved))
-    if len(phases) < 2 or total <= 0:
+def _timing_sentence(phases: Sequence[str], saved: FloatArray, gain: Gain, digits: int) -> str:
+    """When the gain is made. What is lost early is spoken of where it exceeds the error of the whole gain, which is
+    no less than that of a part: what goes well or badly early in an episode goes on to do so.
+    """
+    if len(phases) < 2 or not is_shown(gain):
         return "There is no gain to be told apart by time."
-    early, late = float(saved[0]), float(saved[-1])
-    if early < 0:
+    early, late, total = float(saved[0]), float(saved[-1]), float(np.sum(saved))
+    if early < -INTERVAL_Z * gain.standard_error:
         return (
-            f"Training invests: it loses {fixed(-early, 1)} more in steps {phases[0]}, and earns it back later, "
-            f"{fixed(late, 1)} of it in steps {phases[-1]}."
+            f"Training invests: it loses {fixed(-early, digits)} more in steps {phases[0]}, and earns it back later, "
+            f"{fixed(late, digits)} of it in steps {phases[-1]}."
         )
     return (
-        f"Of the gain, {percentage(early, total)} is made early, in steps {phases[0]}, and "
+        f"Of the gain, {percentage(max(early, 0.0), total)} is made early, in steps {phases[0]}, and "
         f"{percentage(late, total)} late, in steps {phases[-1]}."
     )
 
 
-def _pulls_sentence(before: FloatArray, after: FloatArray) -> str:
-    change = np.asarray(after) - np.asarray(before)
+def _pulls_sentence(before: FloatArray, after: FloatArray, episodes: int) -> str:
+    """Which arms are pulled more or less often, of those of which that exceeds chance; pulls are [K], averages.
+
+    An arm is pulled 0 to T times in an episode, so that the variance of its pulls is at most m (T - m) where m is their
+    mean, and the standard error of a difference of two means at most the sum of theirs. Arms are judged together.
+    """
+    change, steps = after - before, float(np.sum(before))
     moved = float(np.sum(np.abs(change)) / 2)
-    if moved < HARDLY * np.sum(before):
+    if moved < HARDLY * steps:
         return "Training moved hardly any pulls from arm to arm: it changed when they are made."
-    most, least = int(np.argmax(change)), int(np.argmin(change))
-    return (
-        f"Training moved {percentage(moved, float(np.sum(before)))} of the pulls to other arms: most to arm {most} "
-        f"({fixed(float(before[most]), 1)} to {fixed(float(after[most]), 1)} an episode), most from arm {least} "
-        f"({fixed(float(before[least]), 1)} to {fixed(float(after[least]), 1)})."
-    )
+    error = sum(np.sqrt(np.clip(pulls * (steps - pulls), 0, None) / episodes) for pulls in (before, after))
+    certain = np.where(np.abs(change) > -ndtri(FALSE_ALARM / 2 / len(change)) * error, change, 0.0)
+    parts = [
+        f"most {preposition} arm {arm} ({fixed(float(before[arm]), 1)} to {fixed(float(after[arm]), 1)}"
+        for preposition, arm in (("to", int(np.argmax(certain))), ("from", int(np.argmin(certain))))
+        if (certain[arm] > 0) == (preposition == "to") and certain[arm] != 0
+    ]
+    if not parts:
+        return "No arm is pulled so much more or less often than before that chance is ruled out."
+    parts[0] += " an episode"
+    return f"Training moved {percentage(moved, steps)} of the pulls to other arms: {'), '.join(parts)})."

@@ -11,8 +11,20 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from scipy.ndimage import uniform_filter1d
 
 from tsgrad.arrays import FloatArray
-from tsgrad.report.line_labels import LineLabel, label_lines
-from tsgrad.report.style import ACCENT, DASHES, INK, MARKERS, MUTED, PAPER, SERIES_COLOURS, Width, panels, styled
+from tsgrad.report.style import (
+    ACCENT,
+    DASHES,
+    INK,
+    MARKERS,
+    MUTED,
+    PAPER,
+    SERIES_COLOURS,
+    LineLabel,
+    Width,
+    label_lines,
+    panels,
+    styled,
+)
 
 MOST_POINTS = 250  # of a line: more can't be told apart at the width of a page
 HEADROOM = 1.25  # how far above where training starts a rival's line is still drawn

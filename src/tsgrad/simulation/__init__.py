@@ -1,43 +1,67 @@
-"""The JAX engine: instances, runs through them, and many of both."""
+"""Simulation: workloads, instances, the transition, rollouts through instances, and engines that run many of them."""
 
-from tsgrad.simulation.blocks import (
-    BLOCK,
-    Precision,
-    block_episodes,
-    check_blocks,
-    in_precision,
-    is_real,
+from tsgrad.simulation.engines import (
+    Engine,
+    EngineName,
+    EngineReport,
+    JaxEngine,
+    NativeEngine,
+    choose_engine,
+    engines,
     over_blocks,
 )
-from tsgrad.simulation.engines import Engine, EngineReport, choose_engine, engines
+from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulation_engine, summarised
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulation.replay import Recorded, replay
-from tsgrad.simulation.rollout import Trajectory, decide, regret, rollout
-from tsgrad.simulation.simulation import CHUNK, Episodes, simulate
+from tsgrad.simulation.recorded import Recorded, replay
+from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
+from tsgrad.simulation.step import State, decide, start, take_step
+from tsgrad.simulation.workload import (
+    BLOCK,
+    CHUNK,
+    MOST_EPISODES,
+    Conditions,
+    Precision,
+    Traced,
+    Workload,
+    WorkloadOptions,
+)
 
 __all__ = [
     "BLOCK",
     "CHUNK",
+    "MOST_EPISODES",
+    "Conditions",
     "Engine",
+    "EngineName",
     "EngineReport",
+    "Episode",
     "Episodes",
     "Instance",
+    "JaxEngine",
+    "NativeEngine",
     "Observed",
     "Precision",
     "Recorded",
+    "State",
+    "Traced",
     "Trajectory",
-    "block_episodes",
-    "check_blocks",
+    "Workload",
+    "WorkloadOptions",
     "choose_engine",
     "decide",
     "draw_instance",
     "engines",
-    "in_precision",
-    "is_real",
+    "from_live_rollout",
     "over_blocks",
+    "play",
+    "ready_for",
     "redraw_instance",
     "regret",
     "replay",
-    "rollout",
+    "roll_out",
     "simulate",
+    "simulation_engine",
+    "start",
+    "summarised",
+    "take_step",
 ]

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.problems import AnyProblem, Problem
+from tsgrad.problems import AnyProblem, Context, Problem
+from tsgrad.simulation.workload import ALL_ARMS, Conditions
 from tsgrad.streams import Address, Noise, Stream
 
 
@@ -26,12 +27,12 @@ class Instance(eqx.Module):
 
     nature: Problem
     world: Any
-    contexts: Any
+    contexts: Context
     reward_noise: Noise
     horizon: int = eqx.field(static=True)
     observed: Observed | None = None
 
-    def reward(self, t: Integer[Array, ""], context: Any, arm: Any) -> Float[Array, ""]:
+    def reward(self, t: Integer[Array, ""], context: Context, arm: Any) -> Float[Array, ""]:
         """The reward of an arm at step t: the same, whoever asks."""
         drawn = self.nature.reward(self.world, context, arm, self.reward_noise.step(t))
         if self.observed is None:
@@ -61,7 +62,7 @@ def _same(arm: Any, other: Any) -> Bool[Array, ""]:
     return jnp.all(jnp.asarray(arm) == jnp.asarray(other))
 
 
-def draw_instance(problem: AnyProblem, address: Address, horizon: int) -> Instance:
+def draw_instance(problem: AnyProblem, address: Address, horizon: int, conditions: Conditions = ALL_ARMS) -> Instance:
     """The instance at an address: the same for every policy and every estimator."""
     truth = problem.truth
     context_noise = address.noise(Stream.CONTEXT)
@@ -74,12 +75,15 @@ def draw_instance(problem: AnyProblem, address: Address, horizon: int) -> Instan
     first = truth.draw_context(None, context_noise.step(1), steps[0])
     _, later = jax.lax.scan(next_context, first, steps[1:])
     contexts = jax.tree.map(lambda one, rest: jnp.concatenate([one[None], rest]), first, later)
+    contexts = jax.vmap(conditions.applied)(contexts, steps)
     world = truth.draw_world(address.noise(Stream.WORLD))
     return Instance(truth, world, contexts, address.noise(Stream.REWARD), horizon)
 
 
-def redraw_instance(model: Problem, contexts: Any, final_belief: Any, observed: Observed, address: Address) -> Instance:
-    """The instance drawn anew given all that one run saw of it: the world from the final posterior, the rewards
+def redraw_instance(
+    model: Problem, contexts: Context, final_belief: Any, observed: Observed, address: Address
+) -> Instance:
+    """The instance drawn anew given all that one rollout saw of it: the world from the final posterior, the rewards
     that were seen at their (t, arm), all others from fresh noise under the new world.
 
     Given what was seen it has the law of the instance itself, so that what is computed from it has, too.

@@ -6,13 +6,14 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import numpy as np
+import pydantic
 
 from tsgrad.arrays import FloatArray
-from tsgrad.artefact import TEMPORARY, read_json, write_json, write_whole
+from tsgrad.artefact import TEMPORARY, read_json, write_json, write_text, write_whole
 from tsgrad.checks import BadInput
 from tsgrad.policies import load
 from tsgrad.training.run import HistoryRow, Run
@@ -27,6 +28,21 @@ class State(NamedTuple):
     optimizer: Any  # optax's
     best_vector: FloatArray  # [P], the best on validation episodes so far
     best_regret: float
+
+
+Finite = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
+
+
+class Found(pydantic.BaseModel):
+    """What `result.json` says of a finished run."""
+
+    improved: Annotated[bool, pydantic.Field(strict=True)]
+    gain: Finite
+    gain_standard_error: Finite
+    start_regret: Finite
+
+
+SECONDS = pydantic.TypeAdapter(dict[str, Finite])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,15 +147,19 @@ class RunFolder:
             raise BadInput(f"{self.path} holds no finished run: finish it with 'tsgrad resume {self.path}'")
         result = read_json(self.path / "result.json", "result")
         problem = configuration.build_problem()
-        found = {name: result.pop(name) for name in ("improved", "gain", "gain_standard_error", "start_regret")}
+        try:
+            found = Found(**{name: result.pop(name) for name in Found.model_fields})
+        except (KeyError, pydantic.ValidationError):
+            remedy = f"delete it, and finish the run with 'tsgrad resume {self.path}'"
+            raise BadInput(f"{self.path / 'result.json'} is damaged: {remedy}") from None
         return Run(
-            policy=load(self.path / "policy.json"),  # type: ignore[arg-type]  # it was trained
-            last=load(self.path / "last.json"),  # type: ignore[arg-type]
+            policy=load(self.path / "policy.json").policy,
+            last=load(self.path / "last.json").policy,
             start=configuration.build_policy(problem),
             history=self._history(configuration.training.iterations + 1),
             provenance={name: value for name, value in result.items() if name not in {"tsgrad", "format"}},
             problem=problem,
-            **found,
+            **found.model_dump(),
         )
 
     def _fingerprint(self) -> str:
@@ -160,3 +180,21 @@ class RunFolder:
         if len(history) < iterations:
             raise BadInput(f"{path} ends before its checkpoint: delete {self.path} and train again")
         return history
+
+
+def read_seconds(folder: str | Path) -> dict[str, float]:
+    """How long each part of what is in a folder took, by its name, from `timing.json`; empty where there is none."""
+    path = Path(folder) / "timing.json"
+    if not path.exists():
+        return {}
+    try:
+        return SECONDS.validate_json(path.read_bytes())
+    except (OSError, pydantic.ValidationError):
+        raise BadInput(f"{path} is damaged: delete it, nothing but times is in it") from None
+
+
+def add_seconds(folder: str | Path, part: str, seconds: float) -> None:
+    """Adds to what a part took; `timing.json` is the only file that depends on the clock."""
+    known = read_seconds(folder)
+    total = {**known, part: round(known.get(part, 0.0) + seconds, 3)}
+    write_text(Path(folder) / "timing.json", json.dumps(total, indent=1) + "\n")

@@ -1,6 +1,10 @@
-"""Progress of training on a terminal: regret so far, and time left."""
+"""While training goes on: its progress on a terminal, and Ctrl-C at a time of our choosing."""
 
-from types import TracebackType
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -39,3 +43,28 @@ class TrainingProgress:
         """One more iteration is done."""
         regret = f"regret {row.regret:.2f}, best {state.best_regret:.2f}"
         self.bar.update(self.task, completed=state.iteration, regret=regret)
+
+
+@contextmanager
+def interruption() -> Iterator[Callable[[], bool]]:
+    """Gives a function that says whether Ctrl-C was pressed: between iterations everything that was done is accounted
+    for. A second Ctrl-C interrupts at once, as usual.
+
+    An interrupt that lands inside a compiler or a garbage collector may be lost there, or leave it in pieces. Signals
+    reach the main thread only; elsewhere nothing changes.
+    """
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed.is_set
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if pressed.is_set():
+            raise KeyboardInterrupt
+        pressed.set()
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield pressed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tsgrad.artefact import write_json
+from tsgrad.evaluate.digits import common_decimals
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
@@ -50,14 +51,16 @@ class Run(NamedTuple):
 
     def __str__(self) -> str:
         before, gain, error = self.start_regret, self.gain, self.gain_standard_error
+        digits = max(3, common_decimals([error]))
+        spread = f"{abs(gain):.{digits}f} (s.e. {error:.{digits}f})"
         if not self.improved and gain == error == 0:
             return f"No gain: nothing beat the start, regret {before:.3f}, on validation; the start is returned."
         if not self.improved:
             return (
-                f"No gain: the best policy seen has {abs(gain):.3f} (s.e. {error:.3f}) "
-                f"{'less' if gain > 0 else 'more'} regret than the start, {before:.3f}; the start is returned."
+                f"No gain: the best policy seen has {spread} {'less' if gain > 0 else 'more'} regret than the start,"
+                f" {before:.{digits}f}; the start is returned."
             )
         return (
-            f"Regret {before:.3f} before, {before - gain:.3f} after: a paired gain of {gain:.3f} (s.e. {error:.3f}), "
+            f"Regret {before:.{digits}f} before, {before - gain:.{digits}f} after: a paired gain of {spread}, "
             f"{gain / before:.1%}."
         )

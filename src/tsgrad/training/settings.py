@@ -9,15 +9,14 @@ import pydantic
 import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
-from tsgrad.estimate import Estimator
+from tsgrad.estimate import Estimator, described
 from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data
-from tsgrad.simulation import BLOCK, CHUNK
+from tsgrad.simulation import CHUNK, MOST_EPISODES
 from tsgrad.training.optimizer import check_named_call, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
-MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
 
 
 class _Settings(pydantic.BaseModel):
@@ -27,12 +26,23 @@ class _Settings(pydantic.BaseModel):
 class EstimatorSettings(_Settings):
     """The `[estimator]` table: what `tsgrad.Estimator` takes."""
 
-    metric: str = "mean"
-    baseline: str = "self"
+    metric: str | dict[str, Any] = "mean"
+    baseline: str | dict[str, Any] = "self"
     rollouts: int | None = None
     lookaheads: int | None = None
     single_time: bool = False
     world: Literal["true", "posterior"] = "true"
+
+    @classmethod
+    def of(cls, estimator: Estimator) -> "EstimatorSettings":
+        """What describes an estimator; its metric and baseline must be registered."""
+        return cls(
+            metric=described(estimator.metric),
+            baseline=described(estimator.baseline),
+            rollouts=estimator.rollouts if estimator.baseline.compares_rollouts else None,
+            single_time=estimator.single_time,
+            world=estimator.world,
+        )
 
     def build(self) -> Estimator:
         """The estimator that is described."""

@@ -6,24 +6,22 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Unpack
 
-import equinox as eqx
 import jax
 import numpy as np
 import optax
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped
-from tsgrad.estimate import BASELINES, METRICS, Estimator, gradient, gradient_engine
+from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
-from tsgrad.simulation import simulate
+from tsgrad.simulation import Workload, simulation_engine, summarised
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
-from tsgrad.training.interruption import interruption
 from tsgrad.training.optimizer import build_optimizer
-from tsgrad.training.progress import TrainingProgress
+from tsgrad.training.progress import TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import (
     DEFAULT_ESTIMATOR,
@@ -52,20 +50,29 @@ def train(
     progress: Progress = None,
     **settings: Unpack[TrainingOptions],
 ) -> Run:
-    """Tunes a sampling policy by policy gradient; settings are those of `TrainingSettings`, `horizon` the only one
-    that has no default. Without an estimator it is `Estimator("mean", "self", rollouts=4)`.
+    """Tunes a sampling policy by policy gradient.
+
+    Args:
+        problem: what is played.
+        policy: where to start; its meta-parameters are moved.
+        estimator: of the gradient; `Estimator("mean", "self", rollouts=4)` unless told.
+        out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
+        progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
+        settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
+
+    Returns:
+        The run: the policy selected, the one at the end, the gain and the history.
 
     The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
-    better: training never hands back something worse than what it started from. With `out`, everything goes to a
-    folder, and a run that was stopped continues with `tsgrad.resume`. Progress is shown on a terminal, or told to a
-    function: how many iterations are done.
+    better: training never hands back something worse than what it started from.
 
         >>> from tsgrad.policies import ReshapedThompson
-        >>> from tsgrad.problems import AnyProblem, BernoulliBandit
+        >>> from tsgrad.problems import BernoulliBandit
         >>> problem = BernoulliBandit(arms=5)
         >>> run = train(problem, ReshapedThompson(problem), horizon=20, episodes=512, iterations=30, seed=1)
         >>> run.improved and run.gain > 0
         True
+
     """
     checked_settings = checked(TrainingSettings, settings)
     estimator = DEFAULT_ESTIMATOR.build() if estimator is None else estimator
@@ -110,8 +117,21 @@ class _Training:
         )
         self.step = jax.jit(self._step)
         self._try_optimizer()
-        # One engine for all of a run, and written down: a run that goes on elsewhere must go on with the same one.
-        self.engine: Any = gradient_engine(problem, policy, estimator, settings.engine)
+        # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
+        self.gradients = gradient_engine(problem, policy, (estimator,), engine=settings.engine)
+        self.engine: Any = self.gradients.name
+        self.simulations = simulation_engine(problem, policy, engine=self.engine)
+        self.batch = Workload(
+            horizon=settings.horizon,
+            episodes=settings.episodes,
+            seed=settings.seed,
+            purpose=Purpose.TRAINING,
+            precision=settings.precision,
+            chunk=settings.chunk,
+        )
+        self.selection = self.batch.part(
+            episodes=settings.validation_episodes, purpose=Purpose.VALIDATION, iteration=SELECTION
+        )
         self.provenance = {
             "version": version("tsgrad"),
             "seed": settings.seed,
@@ -158,24 +178,11 @@ class _Training:
 
     def _iterate(self, state: State) -> tuple[HistoryRow, State]:
         """One update; the row describes the policy before it."""
-        settings = self.settings
         measured = None
         if self._is_checked(state.iteration):
             state, measured = self._validated(state)
         policy = with_parameters(self.policy, state.vector)
-        found = gradient(
-            self.problem,
-            policy,
-            self.estimator,
-            horizon=settings.horizon,
-            episodes=settings.episodes,
-            seed=settings.seed,
-            purpose=Purpose.TRAINING,
-            iteration=state.iteration,
-            engine=self.engine,
-            precision=settings.precision,
-            chunk=settings.chunk,
-        )
+        found = estimated_gradient(self.gradients, policy, self.batch.part(iteration=state.iteration))
         self._check_finite("gradient", found.mean, state.iteration)
         with jax.enable_x64(True):
             vector, optimizer = jax.device_get(self.step(state.vector, found.mean, state.optimizer))
@@ -214,23 +221,8 @@ class _Training:
 
     def _validated(self, state: State) -> tuple[State, float]:
         """The state with its policy tried on the validation episodes, and the regret it had there."""
-        settings = self.settings
-        regret = float(
-            np.mean(
-                simulate(
-                    self.problem,
-                    with_parameters(self.policy, state.vector),
-                    horizon=settings.horizon,
-                    episodes=settings.validation_episodes,
-                    seed=settings.seed,
-                    purpose=Purpose.VALIDATION,
-                    iteration=SELECTION,
-                    engine=self.engine,
-                    precision=settings.precision,
-                    chunk=settings.chunk,
-                ).regret
-            )
-        )
+        blocks = self.simulations.blocks(with_parameters(self.policy, state.vector), self.selection)
+        regret = float(np.mean(summarised(list(blocks), self.selection.episodes).regret))
         if regret < state.best_regret:
             state = state._replace(best_vector=state.vector, best_regret=regret)
         return state, regret
@@ -285,19 +277,10 @@ def _describe(
     problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
 ) -> Configuration:
     """The run as a configuration from which it can be resumed."""
-    metric, _, baseline = estimator.name.partition("/")
-    lookaheads = getattr(estimator.metric, "lookaheads", None) or getattr(estimator.baseline, "lookaheads", None)
-    described = EstimatorSettings(
-        metric=metric,
-        baseline=baseline,
-        rollouts=estimator.rollouts if estimator.rollouts > 1 else None,
-        lookaheads=lookaheads,
-        single_time=estimator.single_time,
-        world=estimator.world,
-    )
-    if metric not in METRICS or baseline not in BASELINES or not eqx.tree_equal(described.build(), estimator):
+    try:
+        described = EstimatorSettings.of(estimator)
+    except BadInput as unregistered:
         raise BadInput(
-            f"out must be left out with estimator {estimator.name}: a configuration can't describe it,"
-            " and the run could not be resumed"
-        )
+            f"out must be left out with estimator {estimator.name}, whose run could not be resumed: {unregistered}"
+        ) from None
     return Configuration(problem=to_data(problem), policy=to_data(policy), estimator=described, training=settings)

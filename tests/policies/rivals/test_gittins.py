@@ -9,11 +9,11 @@ import pytest
 from scipy import optimize
 
 import tsgrad as tg
-from tsgrad.policies.index import bernoulli_cells
 from tsgrad.policies.rivals import gittins
 from tsgrad.policies.rivals.gittins_bernoulli import bernoulli_indices
 from tsgrad.policies.rivals.gittins_gaussian import gaussian_bonuses
 from tsgrad.policies.rivals.kept_table import kept_table
+from tsgrad.problems.tabled import beta_cells
 
 
 def test_check_value():
@@ -75,7 +75,7 @@ def test_tables_are_laid_out_by_time():
     for arm, noise in enumerate((2.0, 3.0)):
         assert table[arm, 1, 1] == noise * gaussian_bonuses((0.5 / noise) ** 2, 5)[1, 3]
     table = tg.FiniteHorizonGittins().prepare(tg.BernoulliBandit(arms=2), 5).table
-    successes, failures = bernoulli_cells(5)
+    successes, failures = beta_cells(5)
     cell = np.flatnonzero((successes == 2) & (failures == 1))[0]
     assert abs(table[0, 3, cell] - (slow_bernoulli_index(3.0, 2.0, 2) - 3 / 5)) < 1e-4
 

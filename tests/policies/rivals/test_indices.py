@@ -5,18 +5,19 @@ import pytest
 from scipy import integrate, optimize, stats
 
 import tsgrad as tg
-from tsgrad.policies.index import bernoulli_cells
 from tsgrad.policies.rivals.optimistic_gittins import optimistic_bonus
+from tsgrad.problems.tabled import beta_cells
 
 GAUSSIAN = tg.GaussianBandit(prior_mean=[0.0, 1.0], prior_std=[1.0, 2.0], noise_std=[0.5, 3.0])
 BERNOULLI = tg.BernoulliBandit(alpha=[1.0, 0.4], beta=[1.0, 2.5])
+CONTEXTS = tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2), prior_mean=[0.5, -0.3])
 HORIZON = 12
 
 
 def reached(table):
     """(arm, t, cell) of some entries that an episode can reach."""
     _, steps, cells = table.shape
-    pulls = np.arange(cells) if cells == steps else np.sum(bernoulli_cells(steps), axis=0)
+    pulls = np.arange(cells) if cells == steps else np.sum(beta_cells(steps), axis=0)
     return [(arm, t, cell) for arm in (0, 1) for t in (1, 2, 5, steps) for cell in np.flatnonzero(pulls < t)]
 
 
@@ -24,7 +25,7 @@ def posterior(problem, arm, cell):
     if isinstance(problem, tg.GaussianBandit):
         variance = 1 / (problem.prior_std[arm] ** -2 + cell * problem.noise_std[arm] ** -2)
         return stats.norm(0, np.sqrt(variance))
-    successes, failures = (count[cell] for count in bernoulli_cells(HORIZON))
+    successes, failures = (count[cell] for count in beta_cells(HORIZON))
     return stats.beta(problem.alpha[arm] + successes, problem.beta[arm] + failures)
 
 
@@ -79,6 +80,18 @@ def test_scaled_thompson_with_factor_one_is_thompson_sampling():
     np.testing.assert_allclose(ours.regret, plain.regret, atol=1e-11)
 
 
+@pytest.mark.parametrize("problem", [BERNOULLI, CONTEXTS])
+def test_scaled_thompson_lies_between_greedy_and_thompson_sampling(problem):
+    """Arms that are not Gaussian: the choices of Thompson sampling at factor 1, of greedy where it is all but 0."""
+    options = {"horizon": 10, "episodes": 500, "seed": 3, "precision": "float64", "engine": "jax"}
+    pairs = [(tg.ScaledThompson(1.0), tg.Thompson()), (tg.ScaledThompson(1e-12), tg.Greedy())]
+    for ours, other in pairs:
+        found, expected = (tg.simulate(problem, policy, **options).regret for policy in (ours, other))
+        np.testing.assert_allclose(found, expected, atol=1e-11)
+    half = tg.simulate(problem, tg.ScaledThompson(0.5), **options).regret
+    assert not np.array_equal(half, found)
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
@@ -100,7 +113,7 @@ def test_scaled_thompson_with_factor_one_is_thompson_sampling():
             lambda: tg.KnowledgeGradient().prepare(BERNOULLI, 5),
             "policy KnowledgeGradient is not defined for BernoulliBandit; rivals that are: BayesUCB,"
             " FiniteHorizonGittins, Greedy, InformationDirected, OptimisticGittins, SatisficingThompson,"
-            " TopTwoThompson, Uniform$",
+            " ScaledThompson, TopTwoThompson, Uniform$",
         ),
         (
             lambda: tg.FiniteHorizonGittins().prepare(tg.BallBandit(dimension=2), 5),

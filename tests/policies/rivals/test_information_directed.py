@@ -1,5 +1,6 @@
 """What information-directed sampling is made of: brute force, quadrature, a fine grid, and beliefs at the edge."""
 
+import functools
 import itertools
 
 import jax
@@ -10,11 +11,11 @@ from scipy import integrate, special, stats
 
 import tsgrad as tg
 from false_alarms import z_bound
-from tsgrad.laws import NormalLaw
+from tsgrad.policies.rivals.best_arm import sampled_best_arm
 from tsgrad.policies.rivals.best_arm_bernoulli import bernoulli_best_arm, bernoulli_information, beta_row
 from tsgrad.policies.rivals.best_arm_gaussian import gaussian_best_arm, gaussian_information
-from tsgrad.policies.rivals.best_arm_sampled import sampled_best_arm
 from tsgrad.policies.rivals.information_directed import best_mixture
+from tsgrad.problems import ArmMoments, BetaArm, Context
 from tsgrad.streams import Address, Purpose, Stream
 
 pytestmark = pytest.mark.formulas
@@ -76,7 +77,7 @@ def gaussian_reference(mean, std):
 @pytest.mark.parametrize(("mean", "std", "_noise"), GAUSSIAN.values(), ids=GAUSSIAN)
 def test_gaussian_quantities_against_adaptive_quadrature(mean, std, _noise):
     """In float32, to 1e-4 of the scale of each; variances to 0.5%."""
-    found = quantities(NormalLaw(jnp.array(mean), jnp.array(std)))
+    found = quantities(ArmMoments(jnp.array(mean), jnp.array(std)))
     expected = gaussian_reference(mean, std)
     np.testing.assert_allclose(found.probability, expected[0], atol=1e-4)
     np.testing.assert_allclose(found.shortfall, expected[1], atol=1e-4, rtol=1e-4)
@@ -87,7 +88,7 @@ def test_gaussian_quantities_against_adaptive_quadrature(mean, std, _noise):
 def test_gaussian_quantities_against_brute_force(mean, std, _noise):
     """400,000 draws: probabilities and shortfalls within a z-bound of 24 comparisons, variances to 5%."""
     draws = np.random.default_rng(0).normal(mean, std, (DRAWS, len(mean)))
-    found = quantities(NormalLaw(jnp.array(mean), jnp.array(std)))
+    found = quantities(ArmMoments(jnp.array(mean), jnp.array(std)))
     share, shortfall, variance = brute_force(draws)
     error = np.sqrt(np.maximum(share * (1 - share), 1e-6) / DRAWS)
     assert np.all(np.abs(found.probability - share) < z_bound(24) * error + 2e-4)
@@ -102,7 +103,7 @@ def test_gaussian_information_against_brute_force(mean, std, noise):
     rng = np.random.default_rng(1)
     draws = rng.normal(mean, std, (4 * DRAWS, len(mean)))
     best = draws.argmax(axis=1)
-    found = informations(NormalLaw(jnp.array(mean), jnp.array(std)), jnp.array(noise))
+    found = informations(ArmMoments(jnp.array(mean), jnp.array(std)), jnp.array(noise))
     for arm in range(len(mean)):
         rewards = draws[:, arm] + noise[arm] * rng.standard_normal(len(draws))
         bins = np.searchsorted(np.quantile(rewards, np.linspace(0, 1, 61)[1:-1]), rewards)
@@ -116,7 +117,7 @@ def test_gaussian_information_against_brute_force(mean, std, noise):
 
 
 def beta_functions(alpha, beta):
-    rows = [beta_row(a, b, 1) for a, b in zip(alpha, beta, strict=True)]
+    rows = [beta_row(BetaArm(a, b), 1) for a, b in zip(alpha, beta, strict=True)]
     now, failure, success = (jnp.array([row[cell] for row in rows]) for cell in (0, 1, 2))
     mean = np.divide(alpha, np.add(alpha, beta))
     return jnp.asarray(mean, now.dtype), now, success, failure
@@ -153,8 +154,8 @@ def test_sampled_quantities_are_those_of_quadrature():
     """512 draws from the same belief: within a z-bound of 9 comparisons, errors from the sample itself."""
     problem = tg.GaussianBandit(prior_mean=[0.3, 0.0, -0.4], prior_std=[0.5, 1.0, 1.5])
     noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.POLICY)
-    found = jax.jit(lambda: sampled_best_arm(problem, problem.prior(5), None, noise))()
-    expected = quantities(problem.posterior(problem.prior(5)))
+    found = jax.jit(lambda: sampled_best_arm(problem, problem.prior(5), Context(), noise))()
+    expected = quantities(problem.arm_moments(problem.prior(5), Context()))
     p = np.asarray(expected.probability)
     assert np.all(np.abs(found.probability - p) < z_bound(9) * np.sqrt(p * (1 - p) / 512))
     assert np.all(np.abs(found.shortfall - expected.shortfall) < z_bound(9) * 1.5 / np.sqrt(512))
@@ -172,7 +173,7 @@ def test_mixture_against_a_fine_grid():
     """200 random cases of 2 to 5 arms, all pairs at 4,001 probabilities, densest at 0 and 1."""
     rng = np.random.default_rng(4)
     grid = special.expit(np.linspace(-20, 20, 4001))
-    mixture = jax.jit(best_mixture)
+    mixture = jax.jit(functools.partial(best_mixture, context=Context()))
     with jax.enable_x64(True):
         for case in range(200):
             arms = 2 + case % 4
@@ -196,7 +197,7 @@ def test_mixture_against_a_fine_grid():
     ],
 )
 def test_mixture_at_the_edge(shortfall, gain, plays):
-    mixture = jax.jit(best_mixture)(jnp.array(shortfall), jnp.array(gain))
+    mixture = jax.jit(functools.partial(best_mixture, context=Context()))(jnp.array(shortfall), jnp.array(gain))
     noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.POLICY)
     assert 0 <= mixture.probability <= 1
     assert mixture.play(noise) == plays
@@ -214,7 +215,7 @@ def test_mixture_at_the_edge(shortfall, gain, plays):
     ],
 )
 def test_beliefs_at_the_edge(mean, std, scale):
-    law = NormalLaw(scale * jnp.array(mean), scale * jnp.array(std))
+    law = ArmMoments(scale * jnp.array(mean), scale * jnp.array(std))
     best = quantities(law)
     for field in (*best, informations(law, jnp.full(len(mean), scale))):
         assert np.all(np.isfinite(field))

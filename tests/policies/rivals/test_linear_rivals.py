@@ -8,7 +8,8 @@ import pytest
 import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.policies import Clock
-from tsgrad.policies.rivals.best_arm_sampled import sampled_best_arm
+from tsgrad.policies.rivals.best_arm import sampled_best_arm
+from tsgrad.problems import Context
 from tsgrad.streams import Address, Purpose, Stream
 
 FEATURES = np.array([[1.0, 0.0], [0.6, 0.8], [-0.5, 1.0]])
@@ -20,7 +21,7 @@ def posterior():
     """The belief after some rewards; and mean and covariance from the textbook formula."""
     belief = PROBLEM.prior(6)
     for arm, reward in zip(ARMS, REWARDS, strict=True):
-        belief = PROBLEM.update(belief, None, jnp.asarray(arm), jnp.asarray(reward))
+        belief = PROBLEM.update(belief, Context(), jnp.asarray(arm), jnp.asarray(reward))
     seen = FEATURES[ARMS]
     prior = np.linalg.inv(PROBLEM.prior_covariance)
     covariance = np.linalg.inv(prior + seen.T @ seen)
@@ -39,7 +40,7 @@ def test_bayes_ucb_plays_the_largest_quantile(level):
     width = np.sqrt(np.einsum("ki,ij,kj->k", FEATURES, covariance, FEATURES))
     expected = np.argmax(FEATURES @ mean + stats.norm.ppf(level) * width)
     policy = tg.BayesUCB(level).prepare(PROBLEM, 6)
-    assert policy.act(PROBLEM, belief, None, None, Clock(5, 6), noise()) == expected
+    assert policy.act(PROBLEM, belief, None, Context(), Clock(5, 6), noise()) == expected
 
 
 def test_the_levels_tell_arms_apart():
@@ -52,13 +53,13 @@ def test_the_levels_tell_arms_apart():
 def test_greedy_plays_the_largest_mean():
     belief, mean, _ = posterior()
     policy = tg.Greedy().prepare(PROBLEM, 6)
-    assert policy.act(PROBLEM, belief, None, None, Clock(5, 6), noise()) == np.argmax(FEATURES @ mean)
+    assert policy.act(PROBLEM, belief, None, Context(), Clock(5, 6), noise()) == np.argmax(FEATURES @ mean)
 
 
 def test_sampled_quantities_are_those_of_the_posterior():
     """512 draws against 400,000: probabilities and shortfalls within a z-bound of 6, variances to a half."""
     belief, mean, covariance = posterior()
-    found = jax.jit(lambda: sampled_best_arm(PROBLEM, belief, None, noise()))()
+    found = jax.jit(lambda: sampled_best_arm(PROBLEM, belief, Context(), noise()))()
     draws = np.random.default_rng(0).multivariate_normal(mean, covariance, 400_000) @ FEATURES.T
     best = draws.argmax(axis=1)
     share = np.bincount(best, minlength=3) / len(draws)
@@ -82,6 +83,9 @@ def test_rivals_learn_from_contexts():
 def test_what_is_not_defined_is_said():
     with pytest.raises(tg.BadInput, match="gain must be 'variance' for LinearBandit"):
         tg.InformationDirected("mutual").prepare(PROBLEM, 5)
-    message = "rivals that are: BayesUCB, Greedy, InformationDirected, SatisficingThompson, TopTwoThompson, Uniform$"
+    message = (
+        "rivals that are: BayesUCB, Greedy, InformationDirected, SatisficingThompson, ScaledThompson, TopTwoThompson,"
+        " Uniform$"
+    )
     with pytest.raises(tg.BadInput, match=message):
         tg.FiniteHorizonGittins().prepare(PROBLEM, 5)

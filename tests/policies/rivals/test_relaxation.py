@@ -11,8 +11,9 @@ from scipy import stats
 import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.policies import Clock
-from tsgrad.policies.rivals.relaxation_index import trying_price
-from tsgrad.policies.rivals.sampled_future import best_counts, sampled_means
+from tsgrad.policies.rivals.base import normal_arms
+from tsgrad.policies.rivals.relaxation_sampling import best_counts, sampled_means, trying_price
+from tsgrad.problems import Context
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.streams import Address, Purpose, Stream
 
@@ -86,7 +87,8 @@ def futures(count):
 
     def draw(episode):
         noise = address.with_episode(episode).noise(Stream.POLICY)
-        return sampled_means(PROBLEM, BELIEF, Clock(2, 6), noise)
+        now, pulls = PROBLEM.posterior_means(BELIEF, Context()), PROBLEM.cells(BELIEF)
+        return sampled_means(normal_arms(PROBLEM), now, pulls, Clock(2, 6), noise)
 
     return jax.jit(jax.vmap(draw))(jnp.arange(count, dtype=jnp.uint32))
 

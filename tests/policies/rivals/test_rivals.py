@@ -12,6 +12,7 @@ import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.policies import Clock
 from tsgrad.policies.rivals.satisficing import FirstTries
+from tsgrad.problems import Context
 from tsgrad.problems.bernoulli import BernoulliBelief
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import from_data, to_data
@@ -42,9 +43,7 @@ GAUSSIAN = {
 }
 DETERMINISTIC = ("greedy", "Bayes-UCB", "Bayes-UCB at 0.9", "OGI", "OGI-T", "Gittins", "knowledge gradient")
 BERNOULLI = {
-    name: rival
-    for name, rival in GAUSSIAN.items()
-    if name not in ("knowledge gradient", "scaled") and not name.startswith("IRS")
+    name: rival for name, rival in GAUSSIAN.items() if name != "knowledge gradient" and not name.startswith("IRS")
 }
 
 # (regret, standard error): of the paper's tables, and of independent programs
@@ -103,7 +102,7 @@ def choices(problem, policy, belief, memory, clock, draws):
 
     def choose(episode):
         noise = address.with_episode(episode).noise(Stream.POLICY).step(clock.t)
-        return policy.act(problem, belief, memory, None, clock, noise)
+        return policy.act(problem, belief, memory, Context(), clock, noise)
 
     return jax.vmap(choose)(jnp.arange(draws, dtype=jnp.uint32))
 
@@ -208,7 +207,7 @@ def test_satisficing_plays_what_was_tried_first():
     np.testing.assert_array_equal(none, chosen(problem, tg.Thompson(), belief, 7, 12))
     memory = tg.SatisficingThompson(0.1).init(problem)
     for arm in (2, 0, 2):
-        memory = tg.SatisficingThompson(0.1).remember(memory, None, arm, jnp.asarray(0.0))
+        memory = tg.SatisficingThompson(0.1).remember(memory, Context(), arm, jnp.asarray(0.0))
     assert memory.first[2] < memory.first[0] < memory.first[1]
 
 

@@ -2,31 +2,36 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Integer
+from jaxtyping import Array, Float, Integer
 
-from tsgrad.arrays import FloatArray
+from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.policies.index import IndexPolicy, cell_count, check_size
-from tsgrad.problems import AnyProblem, GaussianBandit, Problem
+from tsgrad.policies.index import IndexPolicy, check_size
+from tsgrad.problems import AnyProblem, BetaArm, Context, NormalArm, Problem, TabledArms
 from tsgrad.streams import Noise
+
+TabledArm = NormalArm | BetaArm
 
 
 class Rival(Policy):
     """A published policy to compare with. It has nothing to train."""
 
-    problems: ClassVar[tuple[type, ...]]  # what it is defined for
+    @classmethod
+    @abc.abstractmethod
+    def applies(cls, model: Problem) -> bool:
+        """Whether it is defined for a problem, by what the problem offers."""
 
 
 def check_applies(rival: Rival, problem: AnyProblem) -> Any:
     """The model that a rival will act on; an error names the rivals that are defined for it, where this one is not."""
     model = problem.model
-    if not isinstance(model, rival.problems):
-        fitting = sorted(cls.__name__ for cls in _concrete(Rival) if issubclass(type(model), cls.problems))
-        names = ", ".join(fitting) or "none"
+    if not rival.applies(model):
+        names = ", ".join(sorted(cls.__name__ for cls in _concrete(Rival) if cls.applies(model))) or "none"
         raise BadInput(
             f"policy {type(rival).__name__} is not defined for {type(model).__name__}; rivals that are: {names}"
         )
@@ -42,7 +47,7 @@ class PreparedRival(Memoryless, Rival):
     """A rival that prepares to be another policy, which holds what can be computed before anything runs."""
 
     def act(
-        self, model: Problem, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Problem, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         """For a single decision; for many of them, prepare once."""
         ready = self.prepare(model, clock.horizon)
@@ -51,39 +56,51 @@ class PreparedRival(Memoryless, Rival):
 
 
 class TableRival(PreparedRival):
-    """A rival whose index can be computed before anything runs: it prepares to be an `IndexPolicy`.
+    """A rival whose index can be computed before anything runs: it prepares to be an `IndexPolicy`."""
 
-    A row is what the index of one arm adds to its posterior mean, [T, cell]; arms that are alike share it.
-    """
-
-    @abc.abstractmethod
-    def gaussian_row(self, prior_std: float, noise_std: float, horizon: int) -> FloatArray:
-        """The row of a Gaussian arm."""
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return isinstance(model, TabledArms)
 
     @abc.abstractmethod
-    def bernoulli_row(self, alpha: float, beta: float, horizon: int) -> FloatArray:
-        """The row of a Bernoulli arm."""
+    def row(self, arm: TabledArm, horizon: int) -> FloatArray:
+        """What the index of an arm adds to its posterior mean, [T, cell]; arms that are alike share it."""
 
     def prepare(self, problem: AnyProblem, horizon: int) -> IndexPolicy:
         model = check_applies(self, problem)
-        row = self.gaussian_row if isinstance(model, GaussianBandit) else self.bernoulli_row
-        return IndexPolicy(table=stacked_rows(row, model, horizon, steps=horizon))
+        return IndexPolicy(table=stacked_rows(self.row, model, horizon, steps=horizon))
 
 
-def stacked_rows(row: Callable[[float, float, int], FloatArray], model: Any, horizon: int, *, steps: int) -> FloatArray:
+def stacked_rows(row: Callable[[Any, int], FloatArray], model: TabledArms, horizon: int, *, steps: int) -> FloatArray:
     """A row for each arm, or one where arms are alike but for their prior means: [arm or 1, steps, cell]."""
-    numbers = [model.prior_std, model.noise_std] if isinstance(model, GaussianBandit) else [model.alpha, model.beta]
-    arms = [(float(first), float(second)) for first, second in zip(*numbers, strict=True)]
+    arms: list[Any] = list(model.tabled_arms())
     if len(set(arms)) == 1:
         arms = arms[:1]
-    check_size(len(arms) * steps * cell_count(model, horizon), horizon)
-    rows = {arm: row(*arm, horizon) for arm in set(arms)}
+    check_size(len(arms) * steps * arms[0].cell_count(horizon), horizon)
+    rows = {arm: row(arm, horizon) for arm in set(arms)}
     return np.stack([rows[arm] for arm in arms])
 
 
-def posterior_std(prior_std: float, noise_std: float, pulls: FloatArray) -> FloatArray:
-    """The standard deviation of a Gaussian arm's mean after `pulls` rewards."""
-    return np.asarray(prior_std / np.sqrt(1 + (prior_std / noise_std) ** 2 * pulls))
+def has_normal_arms(model: Problem) -> bool:
+    """Whether the arms are independent, with normal priors and normal rewards: each a `NormalArm`."""
+    return isinstance(model, TabledArms) and model.normal_arms
+
+
+class NormalArms(NamedTuple):
+    """Each `NormalArm` of a problem. Axes: [K] each."""
+
+    prior_std: Leaf
+    noise_std: Leaf
+
+
+def normal_arms(model: TabledArms) -> NormalArms:
+    """The arms of a problem that `has_normal_arms`, for policies to hold."""
+    return NormalArms(*np.array(model.tabled_arms()).T)
+
+
+def offered(values: Float[Array, "*batch K"], context: Context) -> Float[Array, "*batch K"]:
+    """The values of the available arms; minus infinity for the others."""
+    return values if context.available is None else jnp.where(context.available, values, -jnp.inf)
 
 
 def normal_pdf(z: FloatArray) -> FloatArray:

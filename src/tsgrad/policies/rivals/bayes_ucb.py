@@ -1,7 +1,6 @@
 """Bayes-UCB: optimism by a quantile of the posterior."""
 
-import functools
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +10,10 @@ from jaxtyping import Array, Integer
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.policies.index import IndexPolicy, bernoulli_cells, reached_cells
-from tsgrad.policies.rivals.base import PreparedRival, check_applies, posterior_std, stacked_rows
-from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit, LinearBandit
+from tsgrad.policies.index import IndexPolicy
+from tsgrad.policies.rivals.base import PreparedRival, TabledArm, check_applies, stacked_rows
+from tsgrad.problems import AnyProblem, BetaArm, Context, FiniteArms, NormalArm, Problem, TabledArms, largest
+from tsgrad.problems.tabled import reached_cells
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -34,8 +34,6 @@ class BayesUCB(PreparedRival):
         [0.    0.    0.431 0.674]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (GaussianBandit, BernoulliBandit, LinearBandit)
-
     quantile: Leaf | None
 
     def __init__(self, quantile: Any = None) -> None:
@@ -51,21 +49,32 @@ class BayesUCB(PreparedRival):
             raise BadInput(f"quantile must be one number, or {horizon} for this horizon, got {self.quantile.shape[0]}")
         return np.broadcast_to(self.quantile, (horizon,))
 
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return isinstance(model, TabledArms) or (isinstance(model, FiniteArms) and model.normal_arms)
+
     def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
         levels = self.levels(horizon)
-        if isinstance(model, LinearBandit):
-            return LinearQuantile(levels=levels)
-        row = gaussian_row if isinstance(model, GaussianBandit) else bernoulli_row
-        return IndexPolicy(table=stacked_rows(functools.partial(row, levels), model, horizon, steps=horizon))
+        if not isinstance(model, TabledArms):
+            return NormalQuantile(levels=levels)
+
+        def row(arm: TabledArm, horizon: int) -> FloatArray:
+            match arm:
+                case NormalArm():
+                    return normal_row(arm, levels)
+                case BetaArm():
+                    return beta_row(arm, levels)
+
+        return IndexPolicy(table=stacked_rows(row, model, horizon, steps=horizon))
 
 
-@register("linear-quantile")
-class LinearQuantile(Memoryless, Policy):
-    """Plays the arm with the largest x' m + z sqrt(x' S x), m and S mean and covariance of the posterior.
+@register("normal-quantile")
+class NormalQuantile(Memoryless, Policy):
+    """Plays the arm with the largest m + z s, m and s mean and standard deviation of its posterior, which is normal.
 
-    z is the standard normal quantile of the step's level: LinUCB (Li, Chu, Langford and Schapire, 2010) with the
-    width that the posterior gives it. Axes: `levels` [T].
+    z is the standard normal quantile of the step's level. For linear bandits this is LinUCB (Li, Chu, Langford and
+    Schapire, 2010) with the width that the posterior gives it. Axes: `levels` [T].
     """
 
     levels: Leaf
@@ -74,36 +83,38 @@ class LinearQuantile(Memoryless, Policy):
         self.levels = check_array("levels", levels)
 
     def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
-        if not isinstance(problem.model, LinearBandit):
-            raise BadInput(f"problem must be a LinearBandit for this policy, got {type(problem.model).__name__}")
+        model = problem.model
+        if not isinstance(model, FiniteArms) or not model.normal_arms:
+            raise BadInput(
+                "problem must have arms with normal posteriors, as GaussianBandit and LinearBandit have, for this"
+                f" policy, got {type(model).__name__}"
+            )
         if self.levels.shape != (horizon,):
             raise BadInput(f"levels must have shape ({horizon},) for this horizon, got {self.levels.shape}")
         return self
 
     def act(
-        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        features, law = model.arm_features(context), model.posterior(belief)
+        mean, std = model.arm_moments(belief, context)
         level = jnp.asarray(self.levels)[clock.t - 1]
         width = jax.scipy.special.ndtri(jnp.where(level > 0, level, 0.5))
-        return jnp.argmax(features @ law.mean + width * jnp.linalg.norm(features @ law.root, axis=1))
+        return largest(mean + width * std, context)
 
 
-def gaussian_row(levels: FloatArray, prior_std: float, noise_std: float, horizon: int) -> FloatArray:
+def normal_row(arm: NormalArm, levels: FloatArray) -> FloatArray:
     """What the quantile adds to the posterior mean of a Gaussian arm, [T, pulls]."""
     from scipy import special
 
-    standard = special.ndtri(np.where(levels > 0, levels, 0.5))
-    return np.outer(standard, posterior_std(prior_std, noise_std, np.arange(horizon, dtype=np.float64)))
+    return np.outer(special.ndtri(np.where(levels > 0, levels, 0.5)), arm.stds(len(levels)))
 
 
-def bernoulli_row(levels: FloatArray, alpha: float, beta: float, horizon: int) -> FloatArray:
+def beta_row(arm: BetaArm, levels: FloatArray) -> FloatArray:
     """What the quantile adds to the posterior mean of a Bernoulli arm, [T, cell]."""
     from scipy import special
 
-    successes, failures = bernoulli_cells(horizon)
-    a, b = alpha + successes, beta + failures
-    row = np.zeros((horizon, len(a)))
+    a, b = arm.counts(len(levels))
+    row = np.zeros((len(levels), len(a)))
     for step, level in enumerate(levels):
         seen = reached_cells(step)
         if level > 0:

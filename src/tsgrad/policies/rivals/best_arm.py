@@ -1,14 +1,21 @@
-"""What a belief says about which arm is best: the quantities of information-directed sampling."""
+"""What a belief says about which arm is best: the quantities of information-directed sampling, and by draws."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tsgrad.policies.rivals.base import offered
+from tsgrad.problems import Context, largest
+from tsgrad.streams import Noise
+
+_DRAWS = 512
+
 
 class BestArm(NamedTuple):
-    """A* is the best arm of a draw from the posterior. Axes: [K] each.
+    """A* is the best available arm of a draw from the posterior. Axes: [K] each.
 
     `shortfall` is what an arm is expected to earn less than A* does (Delta); `variance` how much knowing A* would
     move the arm's mean: sum_i P(A* = i) (E[theta_j | A* = i] - E theta_j)^2 (v).
@@ -45,3 +52,18 @@ def information(probability: Float[Array, "K outcomes"], chance: Float[Array, "o
     seen = (p > smallest) & (q > smallest)
     ratio = jnp.where(seen, p, 1.0) / jnp.where(seen, q, 1.0)
     return jnp.sum(jnp.where(seen, p * jnp.log(ratio), 0.0) - p + q, axis=0) @ chance
+
+
+def sampled_best_arm(model: Any, belief: Any, context: Context, noise: Noise) -> BestArm:
+    """From 512 draws, each at a sub-address of its own: for arms that are not independent.
+
+    Means are those of the draws, so that deviations add up.
+    """
+    law = model.posterior(belief)
+    draws = jax.vmap(lambda number: model.means(law.sample(noise.at(number)), context))(jnp.arange(1, _DRAWS + 1))
+    mean = jnp.mean(draws, axis=0)
+    best = jax.nn.one_hot(jax.vmap(lambda draw: largest(draw, context))(draws), model.arms, dtype=draws.dtype)
+    probability = jnp.mean(best, axis=0)
+    moved = best.T @ (draws - mean) / _DRAWS
+    shortfall = jnp.mean(jnp.max(offered(draws, context), axis=1)) - mean
+    return BestArm(probability, shortfall, moved_variance(probability, moved))

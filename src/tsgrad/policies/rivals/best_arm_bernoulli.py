@@ -11,23 +11,23 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tsgrad.arrays import FloatArray
-from tsgrad.policies.index import bernoulli_cells
 from tsgrad.policies.rivals.best_arm import BestArm, information, moved_variance
+from tsgrad.problems import BetaArm
 
 _GRID = np.sin(np.linspace(0, np.pi / 2, 129)) ** 2  # finer where beta laws are steep
 
 
-def beta_row(alpha: float, beta: float, horizon: int) -> FloatArray:
+def beta_row(arm: BetaArm, horizon: int) -> FloatArray:
     """The distribution function of every cell that can be reached in `horizon` pulls, [cell, grid]."""
     from scipy import special
 
-    successes, failures = bernoulli_cells(horizon + 1)
-    return np.asarray(special.betainc(alpha + successes[:, None], beta + failures[:, None], _GRID))
+    alpha, beta = arm.counts(horizon + 1)
+    return np.asarray(special.betainc(alpha[:, None], beta[:, None], _GRID))
 
 
-def beta_row_entries(horizon: int) -> int:
+def beta_row_entries(arm: BetaArm, horizon: int) -> int:
     """How many numbers a row has."""
-    return (horizon + 1) * (horizon + 2) // 2 * len(_GRID)
+    return arm.cell_count(horizon + 1) * len(_GRID)
 
 
 def bernoulli_best_arm(

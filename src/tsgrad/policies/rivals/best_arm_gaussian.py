@@ -15,32 +15,46 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.laws import NormalLaw
 from tsgrad.policies.rivals.best_arm import BestArm, information, moved_variance
+from tsgrad.problems import ArmMoments, Context
 
 _REACH = 6.0  # standard deviations, beyond which no arm is looked for
+_NEVER = 40.0  # standard deviations, beyond which the density is zero in double precision, too
 _BREAKS = np.array([-3.5, -1.0, 0.7, 2.2, 4.2])  # standard deviations; between two of them integrands are smooth
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 _OUTCOMES, _CHANCES = np.polynomial.hermite_e.hermegauss(24)
 
 
-def gaussian_best_arm(law: NormalLaw, once: Callable[[Any], Any] = lambda value: value) -> BestArm:
+def far_below(belief: ArmMoments, context: Context) -> ArmMoments:
+    """The same arms, those that are not available moved so far down that none is best, to the last digit.
+
+    >>> belief = ArmMoments(jnp.array([0.0, 5.0]), jnp.ones(2))
+    >>> print(far_below(belief, Context(available=jnp.array([True, False]))).mean)
+    [  0. -46.]
+    """
+    if context.available is None:
+        return belief
+    lowest = jnp.max(jnp.where(context.available, belief.mean - _REACH * belief.std, -jnp.inf))
+    return belief._replace(mean=jnp.where(context.available, belief.mean, lowest - _NEVER * belief.std))
+
+
+def gaussian_best_arm(belief: ArmMoments, once: Callable[[Any], Any] = lambda value: value) -> BestArm:
     """Probabilities, shortfalls and variances, each within 1e-4 of its scale, variances to 0.5%.
 
     `once` is applied to what is worth computing only once, see `tsgrad.policies.computed_once`.
 
-        >>> best = gaussian_best_arm(NormalLaw(jnp.zeros(2), jnp.array([1.0, 1.0])))
+        >>> best = gaussian_best_arm(ArmMoments(jnp.zeros(2), jnp.array([1.0, 1.0])))
         >>> print(*(f"{field[0]:.4f}" for field in best))  # one half, 1 / sqrt(pi), 1 / pi
         0.5000 0.5642 0.3183
     """
-    arms = law.location.shape[0]
-    leader = jnp.argmax(law.location)
-    mean, variance = law.location - law.location[leader], law.scale**2
-    x, weight = once(_nodes(mean, law.scale, _breaks(mean, law.scale)))
-    below = once(_cdf(_standardised(x, mean, law.scale)))
+    arms = belief.mean.shape[0]
+    leader = jnp.argmax(belief.mean)
+    mean, variance = belief.mean - belief.mean[leader], belief.std**2
+    x, weight = once(_nodes(mean, belief.std, _breaks(mean, belief.std)))
+    below = once(_cdf(_standardised(x, mean, belief.std)))
     root = once(jnp.sqrt(jnp.prod(below, axis=0) * weight))
     # Rows h_i, 1 and x, times the root of D dx: all integrals are products of two of them.
-    rows = jnp.concatenate([_hazard(x, mean, law.scale, below), jnp.ones_like(x)[None], x[None]]) * root
+    rows = jnp.concatenate([_hazard(x, mean, belief.std, below), jnp.ones_like(x)[None], x[None]]) * root
     rows = once(rows)
     integrals = once(rows @ rows.T)
     probability, first_moment = integrals[:arms, arms], integrals[:arms, arms + 1]
@@ -54,27 +68,27 @@ def gaussian_best_arm(law: NormalLaw, once: Callable[[Any], Any] = lambda value:
 
 
 def gaussian_information(
-    law: NormalLaw, noise_std: Float[Array, "K"], once: Callable[[Any], Any] = lambda value: value
+    belief: ArmMoments, noise_std: Float[Array, "K"], once: Callable[[Any], Any] = lambda value: value
 ) -> Float[Array, "K"]:
     """The mutual information of A* and the next reward of each arm, in nats.
 
     A reward moves the mean of its arm by a normal amount and leaves less variance: over its possible outcomes, only
     the distribution function of that arm changes in P(A* = i).
     """
-    arms = jnp.arange(law.location.shape[0])
-    mean = law.location - jnp.max(law.location)
-    later = (law.scale**-2 + noise_std**-2) ** -0.5
-    step = law.scale / noise_std * later
+    arms = jnp.arange(belief.mean.shape[0])
+    mean = belief.mean - jnp.max(belief.mean)
+    later = (belief.std**-2 + noise_std**-2) ** -0.5
+    step = belief.std / noise_std * later
 
     def of_arm(arm: Array) -> Float[Array, ""]:
         outcomes = mean[arm] + step[arm] * jnp.asarray(_OUTCOMES, mean.dtype)
         steep = [outcomes - 1.5 * later[arm], outcomes + 1.5 * later[arm]]
-        x, weight = once(_nodes(mean, law.scale, jnp.concatenate([_breaks(mean, law.scale), *steep])))
-        below = once(_cdf(_standardised(x, mean, law.scale)))
+        x, weight = once(_nodes(mean, belief.std, jnp.concatenate([_breaks(mean, belief.std), *steep])))
+        below = once(_cdf(_standardised(x, mean, belief.std)))
         own = (arms == arm)[:, None]
         others = once(jnp.prod(jnp.where(own, 1.0, below), axis=0) * weight)
         z = (x[:, None] - outcomes) / later[arm]
-        best_other = once(jnp.where(own, 0.0, _hazard(x, mean, law.scale, below)) * others) @ once(_cdf(z))
+        best_other = once(jnp.where(own, 0.0, _hazard(x, mean, belief.std, below)) * others) @ once(_cdf(z))
         best_self = others @ once(jnp.exp(-(z**2) / 2)) / (np.sqrt(2 * np.pi) * later[arm])
         return information(
             once(jnp.where(own, best_self, best_other)), jnp.asarray(_CHANCES / _CHANCES.sum(), mean.dtype)

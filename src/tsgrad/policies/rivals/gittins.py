@@ -1,16 +1,14 @@
 """The finite-horizon Gittins index: what an arm is worth by itself, with the decisions that are left."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from tsgrad.arrays import FloatArray
-from tsgrad.policies.index import bernoulli_cells, reached_cells
-from tsgrad.policies.rivals.base import TableRival
+from tsgrad.policies.rivals.base import TabledArm, TableRival
 from tsgrad.policies.rivals.gittins_bernoulli import bernoulli_indices
 from tsgrad.policies.rivals.gittins_gaussian import gaussian_bonuses
 from tsgrad.policies.rivals.kept_table import kept_table
-from tsgrad.problems import BernoulliBandit, GaussianBandit
+from tsgrad.problems import BetaArm, NormalArm
+from tsgrad.problems.tabled import beta_cells, reached_cells
 from tsgrad.registry import register
 
 _EDITION = 1  # of what is kept on disk; raise it when the numbers change
@@ -34,25 +32,34 @@ class FiniteHorizonGittins(TableRival):
         [[[0.195183, 0.0], [0.0, 0.0]]]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (GaussianBandit, BernoulliBandit)
+    def row(self, arm: TabledArm, horizon: int) -> FloatArray:
+        match arm:
+            case NormalArm():
+                return normal_row(arm, horizon)
+            case BetaArm():
+                return beta_row(arm, horizon)
 
-    def gaussian_row(self, prior_std: float, noise_std: float, horizon: int) -> FloatArray:
-        ratio = (prior_std / noise_std) ** 2
-        name = f"gittins-gaussian-{_EDITION}-{ratio.hex()}"
-        bonuses = kept_table(name, horizon, lambda steps: gaussian_bonuses(ratio, steps))
-        row = np.zeros((horizon, horizon))
-        for step in range(horizon):
-            row[step, : step + 1] = noise_std * bonuses[: step + 1, horizon - step - 1]
-        return row
 
-    def bernoulli_row(self, alpha: float, beta: float, horizon: int) -> FloatArray:
-        name = f"gittins-bernoulli-{_EDITION}-{alpha.hex()}-{beta.hex()}"
-        indices = kept_table(name, horizon, lambda steps: bernoulli_indices(alpha, beta, steps))
-        successes, failures = bernoulli_cells(horizon)
-        mean = (alpha + successes) / (alpha + beta + successes + failures)
-        cells = successes.astype(int), failures.astype(int)
-        row = np.zeros((horizon, len(mean)))
-        for step in range(horizon):
-            seen = reached_cells(step)
-            row[step, seen] = indices[horizon - step - 1][cells][seen] - mean[seen]
-        return row
+def normal_row(arm: NormalArm, horizon: int) -> FloatArray:
+    """What the index of a Gaussian arm adds to its posterior mean, [T, pulls]."""
+    ratio = (arm.prior_std / arm.noise_std) ** 2
+    name = f"gittins-gaussian-{_EDITION}-{ratio.hex()}"
+    bonuses = kept_table(name, horizon, lambda steps: gaussian_bonuses(ratio, steps))
+    row = np.zeros((horizon, horizon))
+    for step in range(horizon):
+        row[step, : step + 1] = arm.noise_std * bonuses[: step + 1, horizon - step - 1]
+    return row
+
+
+def beta_row(arm: BetaArm, horizon: int) -> FloatArray:
+    """What the index of a Bernoulli arm adds to its posterior mean, [T, cell]."""
+    name = f"gittins-bernoulli-{_EDITION}-{arm.alpha.hex()}-{arm.beta.hex()}"
+    indices = kept_table(name, horizon, lambda steps: bernoulli_indices(arm.alpha, arm.beta, steps))
+    successes, failures = beta_cells(horizon)
+    mean = (arm.alpha + successes) / (arm.alpha + arm.beta + successes + failures)
+    cells = successes.astype(int), failures.astype(int)
+    row = np.zeros((horizon, len(mean)))
+    for step in range(horizon):
+        seen = reached_cells(step)
+        row[step, seen] = indices[horizon - step - 1][cells][seen] - mean[seen]
+    return row

@@ -1,15 +1,14 @@
 """Greedy: no exploration at all."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Integer
 
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.policies.index import IndexPolicy, cell_count
+from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import AnyProblem, BernoulliBandit, FiniteArms, GaussianBandit
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, TabledArms, largest
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -26,15 +25,17 @@ class Greedy(Memoryless, Rival):
         [1.0, 0.0, 0.0]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return isinstance(model, FiniteArms)
 
     def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
-        if isinstance(model, GaussianBandit | BernoulliBandit):
-            return IndexPolicy(table=np.zeros((1, 1, cell_count(model, horizon))))
+        if isinstance(model, TabledArms):
+            return IndexPolicy(table=np.zeros((1, 1, model.tabled_arms()[0].cell_count(horizon))))
         return self
 
     def act(
-        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        return jnp.argmax(model.posterior_means(belief, context))
+        return largest(model.posterior_means(belief, context), context)

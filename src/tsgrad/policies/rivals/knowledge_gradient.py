@@ -1,26 +1,26 @@
 """The online knowledge gradient: what one more reward would improve, for the rest of the episode."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 import jax.scipy.stats as stats
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
+from tsgrad.arrays import Leaf
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import AnyProblem, GaussianBandit
-from tsgrad.problems.gaussian import GaussianBelief
+from tsgrad.policies.rivals.base import PreparedRival, check_applies, has_normal_arms, normal_arms
+from tsgrad.problems import AnyProblem, Context, Problem, largest
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
 
 @register("knowledge-gradient")
-class KnowledgeGradient(Memoryless, Rival):
+class KnowledgeGradient(PreparedRival):
     """Plays the largest m + (T - t) step (phi(z) + z Phi(z)), z = -|m - best other m| / step (Ryzhov et al., 2012).
 
     step = s^2 / sqrt(s^2 + noise^2) is the standard deviation of the posterior mean after one more reward: the bonus
-    is how much a single reward would raise the best posterior mean, times the decisions left.
+    is how much a single reward would raise the best posterior mean among the available arms, times the decisions left.
 
     Strong where noise differs between arms, since it knows what a reward is worth; weak where a single reward of a
     noisy arm changes nothing but several would.
@@ -30,26 +30,38 @@ class KnowledgeGradient(Memoryless, Rival):
         [1.0, 0.0, 0.0]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (GaussianBandit,)
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return has_normal_arms(model)
 
     def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
-        check_applies(self, problem)
+        return PreparedKnowledgeGradient(normal_arms(check_applies(self, problem)).noise_std)
+
+
+class PreparedKnowledgeGradient(Memoryless, Policy):
+    """What `KnowledgeGradient` prepares to be: it knows the noise of each arm. Axes: [K]."""
+
+    noise_std: Leaf
+
+    def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         return self
 
     def act(
-        self, model: Any, belief: GaussianBelief, memory: None, context: None, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        law = model.posterior(belief)
-        mean, variance = law.location, law.scale**2
-        step = variance / jnp.sqrt(variance + model.noise_std**2)
-        gain = step * _expected_excess(-jnp.abs(mean - _best_other(mean)) / step)
-        return jnp.argmax(mean + (clock.horizon - clock.t) * gain)
+        mean, std = model.arm_moments(belief, context)
+        variance = std**2
+        step = variance / jnp.sqrt(variance + self.noise_std**2)
+        gain = step * _expected_excess(-jnp.abs(mean - best_other(mean, context)) / step)
+        return largest(mean + (clock.horizon - clock.t) * gain, context)
 
 
-def _best_other(mean: Float[Array, "K"]) -> Float[Array, "K"]:
-    """The largest mean among the other arms; far below all where there is none."""
-    others = jnp.where(jnp.eye(mean.shape[0], dtype=bool), np.finfo(mean.dtype).min, mean)
-    return jnp.max(others, axis=1)
+def best_other(mean: Float[Array, "K"], context: Context) -> Float[Array, "K"]:
+    """The largest mean among the other available arms; far below all where there is none."""
+    left_out = jnp.eye(mean.shape[0], dtype=bool)
+    if context.available is not None:
+        left_out |= ~context.available
+    return jnp.max(jnp.where(left_out, np.finfo(mean.dtype).min, mean), axis=1)
 
 
 def _expected_excess(z: Float[Array, "K"]) -> Float[Array, "K"]:

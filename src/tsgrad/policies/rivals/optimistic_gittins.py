@@ -1,15 +1,15 @@
 """Optimistic Gittins indices: the value of one more look, with a discount that grows with time."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import equinox as eqx
 import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import check_choice
-from tsgrad.policies.index import bernoulli_cells, reached_cells
-from tsgrad.policies.rivals.base import TableRival, normal_pdf, posterior_std
-from tsgrad.problems import BernoulliBandit, GaussianBandit
+from tsgrad.policies.rivals.base import TabledArm, TableRival, normal_pdf
+from tsgrad.problems import BetaArm, NormalArm
+from tsgrad.problems.tabled import reached_cells
 from tsgrad.registry import register
 
 _NEWTON_STEPS = 60  # far more than are taken: they stop where nothing moves
@@ -30,8 +30,6 @@ class OptimisticGittins(TableRival):
         [0.27603 0.90146 1.72078 2.23112]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (GaussianBandit, BernoulliBandit)
-
     discount: Literal["elapsed", "left"] = eqx.field(static=True)
 
     def __init__(self, discount: str = "elapsed") -> None:
@@ -42,22 +40,28 @@ class OptimisticGittins(TableRival):
         elapsed = 1 - 1 / np.arange(1.0, horizon + 1)
         return elapsed if self.discount == "elapsed" else elapsed[::-1].copy()
 
-    def gaussian_row(self, prior_std: float, noise_std: float, horizon: int) -> FloatArray:
-        bonus = optimistic_bonus(self.discounts(horizon))
-        return np.outer(bonus, posterior_std(prior_std, noise_std, np.arange(horizon, dtype=np.float64)))
+    def row(self, arm: TabledArm, horizon: int) -> FloatArray:
+        discounts = self.discounts(horizon)
+        match arm:
+            case NormalArm():
+                return np.outer(optimistic_bonus(discounts), arm.stds(horizon))
+            case BetaArm():
+                return beta_row(arm, discounts)
 
-    def bernoulli_row(self, alpha: float, beta: float, horizon: int) -> FloatArray:
-        successes, failures = bernoulli_cells(horizon)
-        a, b = alpha + successes, beta + failures
-        discounts, mean = self.discounts(horizon), a / (a + b)
-        row = np.zeros((horizon, len(a)))
-        root = mean.copy()
-        # A cell's index grows with the discount: the one before is where to start.
-        for step in np.argsort(discounts).tolist():
-            seen = reached_cells(step)
-            root[seen] = optimistic_beta_index(a[seen], b[seen], discounts[step], root[seen])
-            row[step, seen] = root[seen] - mean[seen]
-        return row
+
+def beta_row(arm: BetaArm, discounts: FloatArray) -> FloatArray:
+    """What the index of a Bernoulli arm adds to its posterior mean, [T, cell]."""
+    horizon = len(discounts)
+    a, b = arm.counts(horizon)
+    mean = a / (a + b)
+    row = np.zeros((horizon, len(a)))
+    root = mean.copy()
+    # A cell's index grows with the discount: the one before is where to start.
+    for step in np.argsort(discounts).tolist():
+        seen = reached_cells(step)
+        root[seen] = optimistic_beta_index(a[seen], b[seen], discounts[step], root[seen])
+        row[step, seen] = root[seen] - mean[seen]
+    return row
 
 
 def optimistic_bonus(discounts: FloatArray) -> FloatArray:

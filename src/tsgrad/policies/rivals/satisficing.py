@@ -1,6 +1,6 @@
 """Satisficing Thompson sampling: good enough is good enough."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
@@ -8,8 +8,8 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Policy
-from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import AnyProblem, FiniteArms
+from tsgrad.policies.rivals.base import Rival, check_applies, offered
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -26,7 +26,7 @@ _NEVER = 2**31 - 1
 
 @register("satisficing-thompson")
 class SatisficingThompson(Rival):
-    """Draws a world and plays, among arms within `tolerance` of its best, the one that was tried first.
+    """Draws a world and plays, among available arms within `tolerance` of its best, the one that was tried first.
 
     Arms not yet tried come after those that were, in their order (Russo and Van Roy, 2022). At tolerance 0 this is
     Thompson sampling.
@@ -40,7 +40,9 @@ class SatisficingThompson(Rival):
         True
     """
 
-    problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return isinstance(model, FiniteArms)
 
     tolerance: Leaf
 
@@ -57,13 +59,13 @@ class SatisficingThompson(Rival):
         return FirstTries(jnp.int32(0), jnp.full(model.arms, _NEVER, jnp.int32))
 
     def act(
-        self, model: Any, belief: Any, memory: FirstTries, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: FirstTries, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        means = model.means(model.posterior(belief).sample(noise), context)
+        means = offered(model.means(model.posterior(belief).sample(noise), context), context)
         enough = means >= jnp.max(means) - self.tolerance
         # Two keys, the earlier try and then the lower index: arms that are not good enough come after all others.
         return jnp.argmin(jnp.where(enough, memory.first.astype(jnp.uint32), jnp.uint32(2**32 - 1)))
 
-    def remember(self, memory: FirstTries, context: Any, arm: Any, reward: Float[Array, ""]) -> FirstTries:
+    def remember(self, memory: FirstTries, context: Context, arm: Any, reward: Float[Array, ""]) -> FirstTries:
         tried = (jnp.arange(memory.first.shape[0]) == arm) & (memory.first == _NEVER)
         return FirstTries(memory.steps + 1, jnp.where(tried, memory.steps, memory.first))

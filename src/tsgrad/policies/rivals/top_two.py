@@ -1,16 +1,17 @@
 """Top-two Thompson sampling: half of the time, the best of the others."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Integer
 
 from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import AnyProblem, FiniteArms
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -21,7 +22,8 @@ MOST_ATTEMPTS = 32
 class TopTwoThompson(Memoryless, Rival):
     """With probability `beta` the best arm of a draw, else of redraws until another arm is best (Russo, 2020).
 
-    After 32 redraws that all have the same best arm, the runner-up of the first draw is played.
+    After 32 redraws that all have the same best arm, the runner-up of the first draw is played. All of it is about
+    the arms that are available.
 
     Made for finding the best arm, not for earning on the way: beta = 1/2 is near the best for that. It keeps trying
     contenders long after Thompson sampling has settled.
@@ -32,7 +34,9 @@ class TopTwoThompson(Memoryless, Rival):
         [25. 25.]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return isinstance(model, FiniteArms)
 
     beta: Leaf
 
@@ -46,13 +50,14 @@ class TopTwoThompson(Memoryless, Rival):
         return self
 
     def act(
-        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
         law = model.posterior(belief)
         # Sub-address 0 decides, 1 is the draw, 2 and later are redraws; their own sub-addresses are for the law to use.
         means = model.means(law.sample(noise.at(1)), context)
-        best = jnp.argmax(means)
-        runner_up = jnp.argmax(jnp.where(jnp.arange(model.arms) == best, -jnp.inf, means))
+        best = largest(means, context)
+        # The best arm itself, as the last of the available ones, where there is no other.
+        runner_up = largest(jnp.where(jnp.arange(model.arms) == best, np.finfo(means.dtype).min, means), context)
         settled = noise.at(0).uniform(0) <= self.beta
 
         def unfinished(search: tuple[Array, Array]) -> Any:

@@ -1,20 +1,20 @@
 """Uniform: exploration and nothing else."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Integer
 
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
-from tsgrad.problems import AnyProblem, FiniteArms
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
 
 @register("uniform")
 class Uniform(Memoryless, Rival):
-    """Plays every arm with the same probability, whatever was seen: a randomised experiment that never ends.
+    """Plays every available arm with the same probability, whatever was seen: a randomised experiment without end.
 
     What any learning must beat; its regret is what an experiment costs that is not adaptive.
 
@@ -24,14 +24,19 @@ class Uniform(Memoryless, Rival):
         [25. 25. 25. 25.]
     """
 
-    problems: ClassVar[tuple[type, ...]] = (FiniteArms,)
+    @classmethod
+    def applies(cls, model: Problem) -> bool:
+        return isinstance(model, FiniteArms)
 
     def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         check_applies(self, problem)
         return self
 
     def act(
-        self, model: Any, belief: Any, memory: None, context: Any, clock: Clock, noise: Noise
+        self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        arm = jnp.floor(noise.uniform(0) * model.arms).astype(int)
-        return jnp.minimum(arm, model.arms - 1)  # a uniform may be 1
+        available = jnp.ones(model.arms, bool) if context.available is None else context.available
+        counted = jnp.cumsum(available)
+        drawn = noise.uniform(0)
+        number = jnp.floor(drawn * counted[-1].astype(drawn.dtype)).astype(int)
+        return jnp.argmax(counted > jnp.minimum(number, counted[-1] - 1))  # a uniform may be 1

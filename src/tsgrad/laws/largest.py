@@ -1,4 +1,4 @@
-"""The expected largest mean of independent arms, exactly, where the law of each is known."""
+"""The expected largest of independent variables, exactly, where the law of each is known."""
 
 import itertools
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 
 from tsgrad.arrays import FloatArray
-from tsgrad.problems import BernoulliBandit, GaussianBandit, Problem
 
 # Quadrature must be told where a cdf bends, however narrow an arm's law is against another's: at these standard
 # deviations, beyond the last of which a normal variable is once in 10^19 draws, and at these tail probabilities.
@@ -15,41 +14,12 @@ _TAILS = np.array([1e-15, 1e-9, 1e-5, 1e-2, 0.2, 0.5])
 _NODES = 32
 
 
-def expected_best_mean(problem: Problem, pulls: int | None = None) -> float | None:
-    """E max_k of the arms' true means; with `pulls`, of their posterior means after so many pulls of every arm.
+def largest_normal(mean: FloatArray, deviation: FloatArray) -> float:
+    """The expected largest of independent normal variables: any upper limit less the integral of its cdf up to there.
 
-    By quadrature for Gaussian arms and beta priors, by a finite sum for the posterior means of Bernoulli arms; None
-    where the laws are not known.
-
-        >>> f"{expected_best_mean(GaussianBandit(arms=2)):.6f}"  # 1 / sqrt(pi)
-        '0.564190'
-        >>> f"{expected_best_mean(BernoulliBandit(arms=2)):.6f}"
-        '0.666667'
-        >>> expected_best_mean(BernoulliBandit(alpha=[1, 3], arms=2), pulls=0)
-        0.75
+    >>> f"{largest_normal(np.zeros(2), np.ones(2)):.6f}"  # 1 / sqrt(pi)
+    '0.564190'
     """
-    if isinstance(problem, GaussianBandit):
-        ratio = problem.precision_ratio
-        known = 1.0 if pulls is None else ratio * pulls / (1 + ratio * pulls)
-        return _normal(problem.prior_mean, problem.prior_std * np.sqrt(known))
-    if isinstance(problem, BernoulliBandit):
-        return _beta(problem) if pulls is None else _beta_binomial(problem, pulls)
-    return None
-
-
-def prior_strength(problem: Problem) -> FloatArray | None:
-    """How many rewards each arm's prior is worth, [K]: after n of them it still has weight strength / (strength + n).
-
-    >>> print(prior_strength(GaussianBandit(noise_std=[1, 2])), prior_strength(BernoulliBandit(alpha=[1, 5])))
-    [1. 4.] [2. 6.]
-    """
-    if isinstance(problem, GaussianBandit):
-        return np.asarray(1 / problem.precision_ratio)
-    return np.asarray(problem.alpha + problem.beta) if isinstance(problem, BernoulliBandit) else None
-
-
-def _normal(mean: FloatArray, deviation: FloatArray) -> float:
-    """The largest variable's mean is any upper limit less the integral of its cdf up to there."""
     from scipy.special import ndtr
 
     if not np.any(deviation):
@@ -61,11 +31,17 @@ def _normal(mean: FloatArray, deviation: FloatArray) -> float:
     return float(high - _integral(lambda x: np.prod(ndtr((x[:, None] - mean) / deviation), axis=1), low, high, bends))
 
 
-def _beta(problem: BernoulliBandit) -> float:
-    """The same over x = expit(y): near 0 and 1 cdfs are like powers of x, which are smooth in y alone."""
+def largest_beta(alpha: FloatArray, beta: FloatArray) -> float:
+    """The expected largest of independent beta variables.
+
+    Integrated over x = expit(y): near 0 and 1 their cdfs are like powers of x, which are smooth in y alone.
+
+        >>> f"{largest_beta(np.ones(2), np.ones(2)):.6f}"
+        '0.666667'
+    """
     from scipy.special import betainc, betainccinv, betaincinv, expit, logit
 
-    alpha, beta, tails = problem.alpha, problem.beta, _TAILS[:, None]
+    tails = _TAILS[:, None]
     quantiles = np.concatenate([betaincinv(alpha, beta, tails), betainccinv(alpha, beta, tails)])
     edge = 40.0  # what lies beyond has length 10^-17 in x
     bends = np.concatenate([logit(quantiles[(quantiles > 0) & (quantiles < 1)]), np.linspace(-edge, edge, 21)])
@@ -84,10 +60,16 @@ def _integral(function: Callable[[FloatArray], FloatArray], low: float, high: fl
     return float(sum(fixed_quad(function, *piece, n=_NODES)[0] for piece in itertools.pairwise(marks)))
 
 
-def _beta_binomial(problem: BernoulliBandit, pulls: int) -> float:
-    """Successes s of n pulls are beta-binomial, and lead to the posterior mean (alpha + s) / (alpha + beta + n)."""
+def largest_beta_mean(alpha: FloatArray, beta: FloatArray, pulls: int) -> float:
+    """The expected largest posterior mean of independent Bernoulli arms after so many pulls of each, by a finite sum.
+
+    Successes s of n pulls are beta-binomial, and lead to the posterior mean (alpha + s) / (alpha + beta + n).
+
+        >>> largest_beta_mean(np.array([1.0, 3.0]), np.ones(2), pulls=0)
+        0.75
+    """
     successes = np.arange(pulls + 1.0)
-    alpha, beta = problem.alpha[:, None], problem.beta[:, None]
+    alpha, beta = alpha[:, None], beta[:, None]
     # From one number of successes to the next: with strong priors, a difference of log beta functions has no digits.
     fewer = successes[:-1]
     ratio = (pulls - fewer) * (alpha + fewer) / ((fewer + 1) * (beta + pulls - fewer - 1))

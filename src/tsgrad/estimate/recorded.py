@@ -11,13 +11,12 @@ from jaxtyping import Array, UInt32
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput
-from tsgrad.estimate.block import gradients_of, most_rollouts
-from tsgrad.estimate.episode import from_live_run
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
+from tsgrad.estimate.score import gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
 from tsgrad.problems import AnyProblem, FiniteArms, Problem
-from tsgrad.simulation import BLOCK, CHUNK, Precision, Recorded, check_blocks, over_blocks, regret, replay
+from tsgrad.simulation import BLOCK, Precision, Recorded, Workload, from_live_rollout, over_blocks, regret, replay
 from tsgrad.streams import Address, Purpose
 
 
@@ -33,8 +32,20 @@ def gradient_from_episodes(
 ) -> Gradient:
     """The gradient at the policy that played the recorded episodes, without the world in which it played them.
 
+    Args:
+        problem: what was played; its model is what matters.
+        policy: the policy that played.
+        estimator: metric, baseline, and how they are put to use.
+        episodes: what was recorded, [N, T] first.
+        seed: of the worlds that are drawn from final posteriors.
+        iteration: of the address of those worlds.
+        precision: "float32" or "float64".
+
+    Returns:
+        The gradient with standard errors; its regret is that in the worlds that were drawn.
+
     Each episode's world is drawn from its final posterior, and rewards that weren't seen from that world: where the
-    model is right, the estimate has the mean and covariance of the simulator's. The regret is that in these worlds.
+    model is right, the estimate has the mean and covariance of the simulator's.
 
         >>> import tsgrad as tg
         >>> problem = tg.GaussianBandit(arms=2)
@@ -43,6 +54,7 @@ def gradient_from_episodes(
         >>> found = gradient_from_episodes(problem, policy, Estimator("mean", "self"), Recorded.of(live), seed=1)
         >>> found.mean.shape
         (8,)
+
     """
     gradients, lost = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
     number = len(lost)
@@ -88,6 +100,7 @@ def _gradients(
     """Gradients [N, E, P] and regrets [N]."""
     for estimator in estimators:
         estimator.check(problem)
+    episodes = episodes.with_contexts()
     number, horizon = check_recorded(problem.model, episodes)
     ready = prepared(policy, problem, horizon)
     address = Address.of(seed=seed, purpose=Purpose.TRAINING, iteration=iteration)
@@ -112,7 +125,7 @@ def _block(
 
     def one(number: Array, recorded: Recorded) -> Any:
         live, log_prob = replay(model, policy, recorded)
-        episode = from_live_run(model, policy, live, address.with_episode(number), most_rollouts(estimators))
+        episode = from_live_rollout(model, policy, live, address.with_episode(number), most_rollouts(estimators))
         return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob
 
     return jax.vmap(one)(numbers, block)
@@ -120,18 +133,22 @@ def _block(
 
 def over_recorded(compute: Any, episodes: Recorded, precision: Precision) -> Iterator[Any]:
     """compute(episode numbers [B], their episodes), block by block; the last episode pads the last block."""
-    number = len(np.asarray(episodes.reward))
+    number, horizon = np.shape(episodes.reward)
+    workload = Workload(
+        horizon=horizon, episodes=number, seed=0, purpose=Purpose.TRAINING, precision=precision
+    )  # which fixes how many blocks there are, and nothing else
 
     def of_block(block: Any) -> Any:
         numbers = np.uint32(block) * np.uint32(BLOCK) + np.arange(BLOCK, dtype=np.uint32)
         kept = np.minimum(numbers, number - 1)
         return compute(numbers, jax.tree.map(lambda leaf: _device(np.asarray(leaf)[kept]), episodes))
 
-    return over_blocks(of_block, episodes=number, precision=precision, chunk=CHUNK)
+    return over_blocks(of_block, workload)
 
 
 def _device(leaf: Any) -> Any:
-    return jnp.asarray(leaf, jnp.result_type(float) if leaf.dtype.kind == "f" else jnp.int32)
+    kinds = {"f": jnp.result_type(float), "b": jnp.bool_}
+    return jnp.asarray(leaf, kinds.get(leaf.dtype.kind, jnp.int32))
 
 
 def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
@@ -139,7 +156,6 @@ def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
     reward = np.asarray(episodes.reward)
     if reward.ndim != 2 or 0 in reward.shape:
         raise BadInput(f"episodes.reward must have axes [N, T], got shape {reward.shape}")
-    check_blocks(len(reward), "float32", CHUNK)
     for name in ("context", "pseudo_action", "arm"):
         for leaf in jax.tree.leaves(getattr(episodes, name)):
             if np.shape(leaf)[:2] != reward.shape:

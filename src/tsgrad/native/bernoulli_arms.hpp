@@ -1,0 +1,54 @@
+// Bernoulli arms: worlds, rewards and beliefs. The formulas are those of tsgrad/problems/bernoulli.py.
+
+#pragma once
+
+#include "beta.hpp"
+#include "fields.hpp"
+
+namespace tsgrad {
+
+template <class RealType>
+class BernoulliArms {
+ public:
+  using Real = RealType;
+  static constexpr const char* kName = "bernoulli";
+
+  explicit BernoulliArms(const Fields& problem)
+      : count(problem.arms("alpha")), alpha(problem.per_arm("alpha", count)), beta(problem.per_arm("beta", count)) {
+    for (int k = 0; k < count; ++k) prior_alpha_.push_back(Real(alpha[k])), prior_beta_.push_back(Real(beta[k]));
+  }
+
+  void draw_world(const Keys& keys, Real* theta) const {
+    Lanes<Real> alpha, beta, log_value, log_complement;
+    for (int k = 0; k < count; ++k) {
+      alpha.fill(prior_alpha_[k]), beta.fill(prior_beta_[k]);
+      draw_beta(keys, 0, k, count, alpha, beta, log_value, log_complement);
+      TSGRAD_EACH_LANE theta[row_of(k) + l] = exponential(log_value[l]);
+    }
+  }
+
+  void rewards(const Keys& keys, int t, const Choice<Real>& arm, const Lanes<Real>& mean, Lanes<Real>& reward) const {
+    TSGRAD_EACH_LANE
+      reward[l] = uniform_at<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l])) < mean[l] ? Real(1) : Real(0);
+  }
+
+  Real posterior_mean(int k, Real pulls, Real total) const {
+    const Real alpha = prior_alpha_[k] + total, beta = prior_beta_[k] + (pulls - total);
+    return alpha / (alpha + beta);
+  }
+
+  // What an index depends on, as in tsgrad/policies/index.py.
+  static std::size_t cell(Real pulls, Real total) {
+    const std::size_t count = static_cast<std::size_t>(pulls);
+    return count * (count + 1) / 2 + static_cast<std::size_t>(total);
+  }
+  static std::size_t cells(std::size_t horizon) { return horizon * (horizon + 1) / 2; }
+
+  const int count;
+  const PerArm alpha, beta;  // as they were given
+
+ private:
+  std::vector<Real> prior_alpha_, prior_beta_;  // [K]
+};
+
+}  // namespace tsgrad

@@ -1,0 +1,54 @@
+// Gaussian arms: worlds, rewards and beliefs. The formulas are those of tsgrad/problems/gaussian.py.
+
+#pragma once
+
+#include "fields.hpp"
+#include "lanes.hpp"
+
+namespace tsgrad {
+
+template <class RealType>
+class GaussianArms {
+ public:
+  using Real = RealType;
+  static constexpr const char* kName = "gaussian";
+
+  explicit GaussianArms(const Fields& problem)
+      : count(problem.arms("prior_mean")), prior_mean(problem.per_arm("prior_mean", count)),
+        prior_std(problem.per_arm("prior_std", count)), noise_std(problem.per_arm("noise_std", count)) {
+    for (int k = 0; k < count; ++k) {
+      const double ratio = (prior_std[k] / noise_std[k]) * (prior_std[k] / noise_std[k]);
+      prior_mean_.push_back(Real(prior_mean[k])), prior_std_.push_back(Real(prior_std[k]));
+      noise_std_.push_back(Real(noise_std[k])), prior_ratio_.push_back(Real(ratio));
+    }
+  }
+
+  void draw_world(const Keys& keys, Real* theta) const {
+    for (int k = 0; k < count; ++k)
+      TSGRAD_EACH_LANE
+        theta[row_of(k) + l] = prior_mean_[k] + prior_std_[k] * normal<Real>(keys[l], 0, k);
+  }
+
+  void rewards(const Keys& keys, int t, const Choice<Real>& arm, const Lanes<Real>& mean, Lanes<Real>& reward) const {
+    Lanes<Real> noise_std;
+    TSGRAD_EACH_LANE noise_std[l] = noise_std_[arm[l]];
+    TSGRAD_EACH_LANE
+      reward[l] = mean[l] + noise_std[l] * normal<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l]));
+  }
+
+  Real posterior_mean(int k, Real pulls, Real total) const {
+    return (prior_mean_[k] + prior_ratio_[k] * total) * (1 / (1 + prior_ratio_[k] * pulls));
+  }
+
+  // What an index depends on, as in tsgrad/policies/index.py.
+  static std::size_t cell(Real pulls, Real) { return static_cast<std::size_t>(pulls); }
+  static std::size_t cells(std::size_t horizon) { return horizon; }
+
+  const int count;
+  const PerArm prior_mean, prior_std, noise_std;  // as they were given
+
+ private:
+  std::vector<Real> prior_mean_, prior_std_, noise_std_, prior_ratio_;  // [K]
+};
+
+}  // namespace tsgrad

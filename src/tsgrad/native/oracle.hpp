@@ -1,0 +1,70 @@
+// The oracle: plays the best available arm of every step. Without a mask that is one arm, found once an episode.
+
+#pragma once
+
+#include "mask.hpp"
+
+namespace tsgrad {
+
+template <class Arms>
+class Oracle {
+ public:
+  using Real = typename Arms::Real;
+
+  Oracle(const Arms& arms, const Mask& mask)
+      : arms_(arms), mask_(mask), pulls_(row_of(arms.count)), total_(row_of(arms.count)),
+        left_(mask ? row_of(arms.count) : 0) {}
+
+  // At the first step of the episodes with these worlds [K][lanes], at the prior.
+  void start(const Real* theta) {
+    theta_ = theta;
+    find_best(1);
+    std::fill(pulls_.begin(), pulls_.end(), Real(0));
+    std::fill(total_.begin(), total_.end(), Real(0));
+  }
+
+  void go_to(int t) {
+    if (mask_) find_best(t);
+  }
+
+  // What the oracle expects of the arm it plays, having seen nothing but its own rewards; then it sees this one.
+  void expect_and_learn(const Lanes<Real>& reward, Lanes<Real>& expected) {
+    TSGRAD_EACH_LANE {
+      const std::size_t at = arm[l] * kLanes + l;
+      expected[l] = arms_.posterior_mean(arm[l], pulls_[at], total_[at]);
+      pulls_[at] += 1, total_[at] += reward[l];
+    }
+  }
+
+  // With a mask: how often each arm will be the best one from here on, [K][lanes].
+  void look_ahead(int horizon) {
+    std::fill(left_.begin(), left_.end(), Real(0));
+    for (int t = 1; t <= horizon; ++t) {
+      find_best(t);
+      TSGRAD_EACH_LANE left_[arm[l] * kLanes + l] += 1;
+    }
+    find_best(1);
+  }
+  void pass_step() {
+    TSGRAD_EACH_LANE left_[arm[l] * kLanes + l] -= 1;
+  }
+  const Real* left(int k) const { return left_.data() + row_of(k); }
+
+  Choice<Real> arm;  // the best of the step
+  Lanes<Real> mean;  // and its expected reward
+
+ private:
+  void find_best(int t) {
+    Winner<Real> winner(mask_.at(t), arm);
+    for (int k = 0; k < arms_.count; ++k) winner.offer(k, [&](int l) { return theta_[row_of(k) + l]; });
+    mean = winner.best;
+  }
+
+  const Arms& arms_;
+  const Mask mask_;
+  const Real* theta_ = nullptr;
+  Buffer<Real> pulls_, total_;  // [K][lanes], what it has seen
+  Buffer<Real> left_;
+};
+
+}  // namespace tsgrad

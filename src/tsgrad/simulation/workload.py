@@ -1,0 +1,179 @@
+"""A workload: which episodes are to be simulated, under which conditions. Frozen, checked once, handed down whole."""
+
+import contextlib
+import dataclasses
+from typing import Any, Literal, Required, TypedDict
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Integer, UInt32
+
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_choice, check_count
+from tsgrad.problems import AnyProblem, Context, FiniteArms
+from tsgrad.streams import Address, Purpose
+
+BLOCK = 256  # episodes; large enough to hide the cost of a step, small enough for its arrays to stay in cache
+CHUNK = 4
+MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
+
+Precision = Literal["float32", "float64"]
+
+
+class Conditions(eqx.Module):
+    """What a deployment adds to a problem. `available` says which arms can be played at each step: an array [T, K] of
+    booleans, with at least one arm a step; left out, all arms can. The oracle chooses among the same arms.
+
+        >>> Conditions(available=[[True, False], [False, False]])
+        Traceback (most recent call last):
+        tsgrad.checks.BadInput: available[1] must have an arm that can be played, got none
+    """
+
+    available: Leaf | None
+
+    def __init__(self, *, available: Any = None) -> None:
+        self.available = None if available is None else _check_available(available)
+
+    def check(self, problem: AnyProblem, horizon: int) -> None:
+        """Raises BadInput where they don't fit a problem and a horizon."""
+        if self.available is None:
+            return
+        truth = problem.truth
+        if not isinstance(truth, FiniteArms):
+            raise BadInput(f"available must be left out for {type(truth).__name__}: its arms are not finitely many")
+        if self.available.shape != (horizon, truth.arms):
+            raise BadInput(
+                f"available must have axes [T, K], here ({horizon}, {truth.arms}), got shape {self.available.shape}"
+            )
+
+    def applied(self, context: Context, t: Integer[Array, ""]) -> Context:
+        """What is seen before the choice at step t, under these conditions."""
+        if self.available is None:
+            return context
+        now = jnp.asarray(self.available)[t - 1]
+        return context._replace(available=now if context.available is None else now & context.available)
+
+
+ALL_ARMS = Conditions()
+
+
+def _check_available(available: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    array = np.asarray(available)
+    if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
+        raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
+    empty = np.flatnonzero(~array.any(axis=1))
+    if empty.size:
+        raise BadInput(f"available[{empty[0]}] must have an arm that can be played, got none")
+    return array
+
+
+class WorkloadOptions(TypedDict, total=False):
+    """What `simulate`, `gradient`, `compare` and others take to say which episodes; see `Workload`."""
+
+    horizon: Required[int]
+    episodes: Required[int]
+    seed: Required[int]
+    purpose: Purpose
+    iteration: int
+    first_episode: int
+    precision: Precision
+    chunk: int
+    conditions: Conditions
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Workload:
+    """Which episodes: `episodes` of them, each of `horizon` steps, addressed by `seed`, `purpose` and `iteration`.
+
+    Episodes are numbered from `first_episode` on, a multiple of 256 (whole blocks): parts are the episodes of one
+    whole. `precision` is float32 or float64; `conditions` say under which they are played; `chunk` is how many blocks
+    are under way at once on each device, which bounds memory and changes no result.
+
+        >>> Workload(horizon=10, episodes=1000, seed=0, purpose=Purpose.EVALUATION, first_episode=100)
+        Traceback (most recent call last):
+        tsgrad.checks.BadInput: first_episode must be a multiple of 256, got 100
+    """
+
+    horizon: int
+    episodes: int
+    seed: int
+    purpose: Purpose
+    iteration: int = 0
+    first_episode: int = 0
+    precision: Precision = "float32"
+    chunk: int = CHUNK
+    conditions: Conditions = dataclasses.field(default_factory=Conditions)
+
+    def __post_init__(self) -> None:
+        check_count("horizon", self.horizon, least=1)
+        check_count("episodes", self.episodes, least=1, most=MOST_EPISODES)
+        Address.of(seed=self.seed, purpose=self.purpose, iteration=self.iteration)
+        most = MOST_EPISODES - self.episodes
+        if check_count("first_episode", self.first_episode, least=0, most=most) % BLOCK:
+            raise BadInput(f"first_episode must be a multiple of {BLOCK}, got {self.first_episode}")
+        check_choice("precision", self.precision, ("float32", "float64"))
+        check_count("chunk", self.chunk, least=1)
+        if not isinstance(self.conditions, Conditions):
+            raise BadInput(f"conditions must be tsgrad.Conditions, got {type(self.conditions).__name__}")
+
+    @classmethod
+    def of(cls, purpose: Purpose, options: WorkloadOptions) -> "Workload":
+        """From keywords of a function whose episodes have this purpose unless told."""
+        given: Any = {"purpose": purpose, **options}
+        return cls(**given)
+
+    def part(self, **changes: Any) -> "Workload":
+        """The same, but for some fields."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def blocks(self) -> range:
+        """The numbers of the blocks that hold the episodes."""
+        first = self.first_episode // BLOCK
+        return range(first, first - (-self.episodes // BLOCK))
+
+    @property
+    def for_kernels(self) -> dict[str, Any]:
+        """What the native kernels take of it."""
+        return {
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "purpose": self.purpose,
+            "iteration": self.iteration,
+            "episodes": self.first_episode + self.episodes,
+            "precision": self.precision,
+            "first_block": self.blocks.start,
+            "available": self.conditions.available,
+        }
+
+    @property
+    def traced(self) -> "Traced":
+        """What a compiled block needs to know of it."""
+        address = Address.of(seed=self.seed, purpose=self.purpose, iteration=self.iteration)
+        end = np.uint32(self.first_episode + self.episodes)
+        return Traced(address, end, self.conditions, self.horizon)
+
+
+class Traced(eqx.Module):
+    """A workload as compiled blocks see it: one compilation serves all addresses."""
+
+    address: Address
+    end: UInt32[Array, ""] | np.uint32  # the number after the last episode
+    conditions: Conditions
+    horizon: int = eqx.field(static=True)
+
+    def episodes(self, block: UInt32[Array, ""]) -> UInt32[Array, "B"]:
+        """The numbers of the episodes of a block."""
+        return block * np.uint32(BLOCK) + jnp.arange(BLOCK, dtype=jnp.uint32)
+
+    def is_real(self, episodes: UInt32[Array, "B"]) -> Bool[Array, "B"]:
+        """Which episodes of a block are asked for; the others pad the last block and must not count."""
+        return episodes < self.end
+
+
+def in_precision(precision: Precision) -> contextlib.AbstractContextManager[Any]:
+    """Computes in float32 or in float64, whatever JAX is set to outside."""
+    context: contextlib.AbstractContextManager[Any] = jax.enable_x64(precision == "float64")
+    return context
