@@ -26,7 +26,7 @@ def train_hetero(**options):
     return tg.train(HETERO, tg.ReshapedThompson(HETERO), tg.Estimator("mean", "self"), **{**QUICK, **options})
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_heteroscedastic_setting_with_the_papers_settings(seed):
     """Regret 25.9 before; 16.5 or less after, on 100,000 fresh episodes."""
     run = train_hetero(
@@ -45,6 +45,7 @@ def test_heteroscedastic_setting_with_the_papers_settings(seed):
     assert run.improved
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["hetero", "many"])
 def test_the_default_recipe_beats_the_papers_best(name):
     """With nothing but the horizon given, both at the end of training and selected; benchmarks/recipe.py has more
@@ -125,7 +126,9 @@ def test_never_worse_than_the_start(monkeypatch):
     [tg.GaussianBandit(prior_mean=[0.0, 0.5, 1.0]), tg.BernoulliBandit(alpha=[1.0, 2.0, 4.0], beta=2.0)],
     ids=["gaussian", "bernoulli"],
 )
-@pytest.mark.parametrize("baseline", ["self", "oracle", "null"])
+@pytest.mark.parametrize(
+    "baseline", ["self", *(pytest.param(one, marks=pytest.mark.long) for one in ("oracle", "null"))]
+)
 def test_one_step_where_the_best_law_has_no_variance(baseline, problem):
     """T = 1: the best arm is the one with the largest prior mean; its regret is known. Training gets there, finite.
 
@@ -201,16 +204,16 @@ noise_std = [0.1, 1.0, 4.0]
 [training]
 horizon = 20
 episodes = 1024
-iterations = 1500
+iterations = 600
 check_every = 50
 validation_episodes = 512
-learning_rate = {schedule = "cosine_decay_schedule", init_value = 0.1, decay_steps = 1500}
+learning_rate = {schedule = "cosine_decay_schedule", init_value = 0.1, decay_steps = 600}
 clip_norm = 20.0
 """
 
 
 def test_killed_and_resumed_is_the_same_run(tmp_path):
-    """SIGKILL, as soon as there is a checkpoint: after the first of 1,500 iterations, which take seconds."""
+    """SIGKILL, as soon as there is a checkpoint: after the first of 600 iterations, which take seconds."""
     (tmp_path / "config.toml").write_text(CONFIGURATION)
     command = [sys.executable, "-m", "tsgrad.cli", "train", str(tmp_path / "config.toml"), "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)

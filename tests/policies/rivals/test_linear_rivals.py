@@ -12,8 +12,6 @@ from tsgrad.policies.rivals.best_arm import sampled_best_arm
 from tsgrad.problems import Context
 from tsgrad.streams import Address, Purpose, Stream
 
-pytestmark = pytest.mark.formulas
-
 FEATURES = np.array([[1.0, 0.0], [0.6, 0.8], [-0.5, 1.0]])
 PROBLEM = tg.LinearBandit(features=FEATURES, prior_mean=[0.2, -0.1], prior_covariance=[[1.0, 0.3], [0.3, 2.0]])
 ARMS, REWARDS = [0, 1, 1, 2], [0.4, -1.0, 0.3, 1.2]
