@@ -110,10 +110,8 @@ def test_history_tells_the_story(tmp_path):
 
 def test_never_worse_than_the_start(monkeypatch):
     """Ascent turned into descent: nothing is gained, the start is returned, and the run says so."""
-    ascent = trainer.gradient
-    monkeypatch.setattr(
-        trainer, "gradient", lambda *args, **kwargs: (g := ascent(*args, **kwargs))._replace(mean=-g.mean)
-    )
+    ascent = trainer.estimated_gradient
+    monkeypatch.setattr(trainer, "estimated_gradient", lambda *args: (g := ascent(*args))._replace(mean=-g.mean))
     run = train_hetero(learning_rate=0.1)
     assert not run.improved
     np.testing.assert_array_equal(parameter_vector(run.policy), parameter_vector(run.start))
@@ -158,16 +156,16 @@ def test_near_certain_arms_stay_finite():
 
 
 def test_a_non_finite_gradient_stops_training_and_keeps_the_last_good_state(monkeypatch, tmp_path):
-    sound = trainer.gradient
+    sound = trainer.estimated_gradient
 
-    def broken(*args, iteration, **kwargs):
-        found = sound(*args, iteration=iteration, **kwargs)
-        return found._replace(mean=np.where(np.arange(20) == 7, np.nan, found.mean)) if iteration == 8 else found
+    def broken(engine, policy, workload):
+        found, wrong = sound(engine, policy, workload), np.arange(20) == 7
+        return found._replace(mean=np.where(wrong, np.nan, found.mean)) if workload.iteration == 8 else found
 
-    monkeypatch.setattr(trainer, "gradient", broken)
+    monkeypatch.setattr(trainer, "estimated_gradient", broken)
     with pytest.raises(tg.TrainingStopped, match=r"the gradient of log_prior_variance\[2\] is nan at iteration 8"):
         train_hetero(out=tmp_path / "run")
-    monkeypatch.setattr(trainer, "gradient", sound)
+    monkeypatch.setattr(trainer, "estimated_gradient", sound)
     np.testing.assert_array_equal(
         parameter_vector(tg.resume(tmp_path / "run").last), parameter_vector(train_hetero().last)
     )
@@ -180,17 +178,17 @@ def files(folder):
 @pytest.mark.parametrize("stop_at", [0, 3, 5, 11])
 def test_interrupted_and_resumed_is_the_same_run(stop_at, monkeypatch, tmp_path):
     train_hetero(out=tmp_path / "whole")
-    sound = trainer.gradient
+    sound = trainer.estimated_gradient
 
-    def interrupted(*args, iteration, **kwargs):
-        if iteration == stop_at:
+    def interrupted(engine, policy, workload):
+        if workload.iteration == stop_at:
             raise KeyboardInterrupt
-        return sound(*args, iteration=iteration, **kwargs)
+        return sound(engine, policy, workload)
 
-    monkeypatch.setattr(trainer, "gradient", interrupted)
+    monkeypatch.setattr(trainer, "estimated_gradient", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_hetero(out=tmp_path / "stopped")
-    monkeypatch.setattr(trainer, "gradient", sound)
+    monkeypatch.setattr(trainer, "estimated_gradient", sound)
     tg.resume(tmp_path / "stopped")
     assert files(tmp_path / "stopped") == files(tmp_path / "whole")
     tg.resume(tmp_path / "stopped")  # of a run that is complete: the same again
@@ -477,7 +475,7 @@ def test_users_problems_and_policies_train_without_a_word_to_us():
     from tsgrad.policies.thompson import Thompson
 
     @tg.register("test-shifted")
-    class Shifted(tg.SamplingPolicy):
+    class Shifted(tg.SamplesWorlds):
         log_scale: object
 
         def __init__(self, *, log_scale):
