@@ -48,6 +48,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_the_law_in_the_documentation(tmp_path):
     """At scale 1 it is plain Thompson sampling; its score is twice that in all logarithms of the variance."""
