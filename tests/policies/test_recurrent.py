@@ -48,9 +48,9 @@ def test_the_free_form_sees_the_history_alone():
     policy = perturbed(tg.RecurrentThompson(HETERO, form="free", hidden=4))
     memory = jnp.linspace(-1, 1, 4)
     beliefs = [HETERO.prior(9), HETERO.update(HETERO.prior(9), tg.Context(), jnp.asarray(1), jnp.asarray(3.0))]
-    laws = [policy.law(HETERO, belief, memory, None, Clock(2, 9)) for belief in beliefs]
+    laws = [policy.law(HETERO, belief, memory, tg.Context(), Clock(2, 9)) for belief in beliefs]
     np.testing.assert_array_equal(laws[0].location, laws[1].location)
-    later = policy.remember(memory, None, jnp.asarray(1), jnp.asarray(3.0))
+    later = policy.remember(memory, tg.Context(), jnp.asarray(1), jnp.asarray(3.0))
     assert not np.array_equal(later, memory)
 
 
@@ -61,8 +61,9 @@ def test_bad_input():
         tg.simulate(tg.GaussianBandit(arms=2), tg.RecurrentThompson(HETERO), horizon=2, episodes=1, seed=0)
 
 
+@pytest.mark.long
 def test_training_the_residual_form_pays():
-    """Heteroscedastic setting, 20,000 fresh episodes: plain Thompson sampling loses 25.9, this at most 17.0."""
+    """Heteroscedastic setting, 50,000 fresh episodes: plain Thompson sampling loses 25.9, this at most 17.0."""
     run = tg.train(
         HETERO,
         tg.RecurrentThompson(HETERO, hidden=16),
@@ -70,10 +71,8 @@ def test_training_the_residual_form_pays():
         horizon=50,
         episodes=256,
         iterations=120,
-        check_every=60,
-        validation_episodes=4096,
         learning_rate=0.01,
         seed=0,
     )
-    regret = tg.simulate(HETERO, run.policy, horizon=50, episodes=20_000, seed=1).regret
+    regret = tg.simulate(HETERO, run.policy, horizon=50, episodes=50_000, seed=1).regret
     assert regret.mean() + 3 * regret.std() / np.sqrt(regret.size) < 17.0
