@@ -77,7 +77,9 @@ from .simulation import Trajectory as Trajectory
 from .simulation import Workload as Workload
 from .simulation import engines as engines
 from .simulation import simulate as simulate
+from .streams import Address as Address
 from .streams import Purpose as Purpose
+from .streams import Stream as Stream
 from .training import Run as Run
 from .training import resume as resume
 from .training import train as train
