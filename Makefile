@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench browser picture sanitize
+.PHONY: demo test test-all check bench browser picture sanitize sanitize-address sanitize-thread
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -43,17 +43,33 @@ picture: $(READY)
 	mkdir -p docs/images
 	cp runs/picture/figures/learning-curve.png docs/images/hetero.png
 
-# The native tests with kernels built for the address and undefined-behaviour sanitizers, in an environment beside.
+# The native tests with kernels built for a sanitizer, in an environment beside: addresses and undefined behaviour, then
+# threads, there those tests that leave JAX alone: its own threads are slow under it, and not ours to judge.
+# A sanitizer's memory can't be limited.
 SANITIZED := .venv-sanitize
-sanitize: $(READY)
-	$(PYTHON) -m venv --clear $(SANITIZED)
-	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
-	    > "$$($(SANITIZED)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/dependencies.pth"
-	$(SANITIZED)/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
-	    --config-settings=cmake.define.TSGRAD_SANITIZE=ON .
+sanitize:
+	$(MAKE) sanitize-address
+	$(MAKE) sanitize-thread
+
+sanitize-address: $(READY)
+	$(call install-sanitized,address)
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	    $(SANITIZED)/bin/python -m pytest tests/native -k "not compiler and not flip and not float32"
+	    $(SANITIZED)/bin/python -m pytest tests/native -k "not compiler and not flip and not float32 and not memory"
+
+sanitize-thread: $(READY)
+	$(call install-sanitized,thread)
+	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" \
+	    TSAN_OPTIONS=halt_on_error=1 \
+	    $(SANITIZED)/bin/python -m pytest tests/native -k "(kernels or all_open or no_choice or instruction) and not memory"
+
+define install-sanitized
+$(PYTHON) -m venv --clear $(SANITIZED)
+$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+    > "$$($(SANITIZED)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/dependencies.pth"
+$(SANITIZED)/bin/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
+    --config-settings=cmake.define.TSGRAD_SANITIZE=$(1) .
+endef
 
 $(READY): requirements.txt pyproject.toml CMakeLists.txt $(wildcard src/tsgrad/native/*.?pp)
 	$(PYTHON) -m venv $(VENV)

@@ -11,7 +11,6 @@ import numpy as np
 import optax
 
 import tsgrad as tg
-from tsgrad.policies import parameter_vector, with_parameters
 
 PROBLEM = tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0])
 HORIZON = 50
@@ -26,7 +25,7 @@ def deploy(policy, *, users, day):
 def tune(policy, *, days, users, learning_rate):
     """One update a day, from that day's episodes alone."""
     optimizer = optax.adam(learning_rate, b2=0.99)
-    state = optimizer.init(parameter_vector(policy))
+    state = optimizer.init(tg.parameter_vector(policy))
     for day in range(days):
         episodes = deploy(policy, users=users, day=day)
         gradient = tg.gradient_from_episodes(
@@ -34,7 +33,7 @@ def tune(policy, *, days, users, learning_rate):
         )
         # The gradient ascends expected reward; optimizers descend.
         step, state = optimizer.update(-gradient.mean, state)
-        policy = with_parameters(policy, parameter_vector(policy) + np.asarray(step))
+        policy = tg.with_parameters(policy, tg.parameter_vector(policy) + np.asarray(step))
         yield policy, float(episodes.reward.sum(axis=1).mean())
 
 

@@ -17,7 +17,17 @@ def blocks(document, language):
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-@pytest.mark.parametrize("document", [document for document in DOCUMENTS if blocks(document, "python")])
+LONG = {"docs/problems.md"}  # trains beyond the native kernels
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(document, marks=[pytest.mark.long] * (document in LONG))
+        for document in DOCUMENTS
+        if blocks(document, "python")
+    ],
+)
 def test_python_blocks(document):
     code = "\n".join(blocks(document, "python"))
     exec(compile(code, document, "exec"), {"__name__": "document"})

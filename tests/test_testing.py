@@ -50,10 +50,10 @@ class Flawed(tg.IndependentArms):
         scale = 3.0 if self.flaw == "prior" else 2.0
         return NormalLaw(jnp.zeros(2), jnp.full(2, scale)).sample(noise)
 
-    def means(self, world: NormalDraw, context: None) -> Any:
+    def means(self, world: NormalDraw, context: tg.Context) -> Any:
         return world.value
 
-    def reward(self, world: NormalDraw, context: None, arm: Any, noise: Any) -> Any:
+    def reward(self, world: NormalDraw, context: tg.Context, arm: Any, noise: Any) -> Any:
         bias = 0.2 if self.flaw == "reward" else 0.0
         return world.value[arm] + bias + noise.normal(arm)
 
@@ -69,9 +69,9 @@ class Flawed(tg.IndependentArms):
         law = NormalLaw(belief[1] / (0.25 + belief[0]), 1 / jnp.sqrt(precision))
         return Unnormalised(law) if self.flaw == "density" else law
 
-    def posterior_means(self, belief: Any, context: None) -> Any:
+    def arm_moments(self, belief: Any, context: tg.Context) -> tg.ArmMoments:
         weight = 0.0 if self.flaw == "posterior mean" else 0.25
-        return belief[1] / jnp.maximum(weight + belief[0], 0.25)
+        return tg.ArmMoments(belief[1] / jnp.maximum(weight + belief[0], 0.25), 1 / jnp.sqrt(0.25 + belief[0]))
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,15 @@ class FlawedPolicy(Memoryless, tg.SamplingPolicy):
     def prepare(self, problem: Any, horizon: int) -> "FlawedPolicy":
         return self
 
-    def law(self, model: Any, belief: Any, memory: None, context: None, clock: Any) -> Any:
+    def law(self, model: Any, belief: Any, memory: None, context: tg.Context, clock: Any) -> Any:
         posterior = model.posterior(belief)
         # A gradient that is not the derivative of what is computed
         log_factor = self.log_factor - jax.lax.stop_gradient(0.5 * self.log_factor * (self.flaw == "score"))
         law = NormalLaw(posterior.location, posterior.scale * jnp.exp(log_factor))
         return Unnormalised(law) if self.flaw == "density" else law
+
+    def choose(self, model: Any, draw: Any, context: tg.Context) -> Any:
+        return jnp.argmax(draw.value) if self.flaw == "mask" else tg.largest(draw.value, context)
 
     def trainable(self) -> Any:
         return jax.tree.map(lambda _: True, self)
@@ -128,6 +131,7 @@ class FlawedPolicy(Memoryless, tg.SamplingPolicy):
         ("score", "law: along log_factor the log-density changes by"),
         ("density", r"law\(...\): exp\(log_prob\) integrates to"),
         ("start", "plays other arms than plain Thompson sampling"),
+        ("mask", "plays arm 0 at step 1, where context.available says it is not there"),
     ],
 )
 def test_flaws_of_policies_are_found(flaw, message):
@@ -142,7 +146,7 @@ def test_what_is_not_registered_is_told_how():
             return self
 
         def act(self, model, belief, memory, context, clock, noise):
-            return jnp.int32(0)
+            return tg.largest(jnp.zeros(model.arms), context)
 
     with pytest.raises(tg.testing.CheckFailed, match="decorate it with @tsgrad"):
         tg.testing.check_policy(Nameless(), tg.GaussianBandit(arms=2))

@@ -49,7 +49,11 @@ from .policies import ScaledThompson as ScaledThompson
 from .policies import Thompson as Thompson
 from .policies import TopTwoThompson as TopTwoThompson
 from .policies import Uniform as Uniform
+from .policies import check_applies as check_applies
 from .policies import load as load
+from .policies import parameter_names as parameter_names
+from .policies import parameter_vector as parameter_vector
+from .policies import with_parameters as with_parameters
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
@@ -69,6 +73,7 @@ from .problems import TabledArms as TabledArms
 from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .problems import largest as largest
 from .registry import register as register
+from .report import write_run_report as write_run_report
 from .simulation import Conditions as Conditions
 from .simulation import Episodes as Episodes
 from .simulation import Recorded as Recorded
@@ -76,7 +81,9 @@ from .simulation import Trajectory as Trajectory
 from .simulation import Workload as Workload
 from .simulation import engines as engines
 from .simulation import simulate as simulate
+from .streams import Address as Address
 from .streams import Purpose as Purpose
+from .streams import Stream as Stream
 from .training import Run as Run
 from .training import resume as resume
 from .training import train as train

@@ -26,7 +26,15 @@ _NAMES: dict[type, str] = {}
 
 
 def register(kind: str) -> Callable[[Registered], Registered]:
-    """Class decorator: gives a problem, policy, metric or baseline the name under which files mention it."""
+    """Class decorator: gives a problem, policy, metric or baseline the name under which files mention it.
+
+    Args:
+        kind: the name, which no other class may have.
+
+    Returns:
+        The decorator.
+
+    """
     if not isinstance(kind, str) or not kind:
         raise BadInput(f"kind must be a name, got {kind!r:.80}")
 

@@ -61,7 +61,16 @@ def test_problems(problem):
     tg.testing.check_problem(problem)
 
 
-@pytest.mark.parametrize(("problem", "policy"), AS_THOMPSON.values(), ids=AS_THOMPSON)
+RARE = ("poisson", "unknown variance")  # draws by rejection inside their scores take longest to compile
+
+
+@pytest.mark.parametrize(
+    ("problem", "policy"),
+    [
+        pytest.param(*case, id=name, marks=[pytest.mark.long] * name.endswith(RARE))
+        for name, case in AS_THOMPSON.items()
+    ],
+)
 def test_policies_that_start_as_thompson_sampling(problem, policy):
     tg.testing.check_policy(policy, problem, starts_as_thompson=True)
 

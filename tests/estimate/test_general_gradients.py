@@ -51,14 +51,14 @@ def linear_reward(problem, policy, horizon):
     return total
 
 
-@pytest.mark.parametrize("horizon", [1, 2])
+@pytest.mark.parametrize("horizon", [pytest.param(1, marks=pytest.mark.long), 2])
 @pytest.mark.parametrize("policy", [tg.ReshapedThompson, moved], ids=["start", "moved"])
 def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
     """16 pairs x 5 meta-parameters, 60,000 episodes: 80 comparisons, false alarm once in 1,000 seeds."""
     policy = policy(CORRELATED)
     with jax.enable_x64(True):
-        as_arrays = jax.tree.map(jnp.asarray, policy)
-        truth = parameter_vector(jax.grad(lambda moving: linear_reward(CORRELATED, moving, horizon))(as_arrays))
+        slope = jax.grad(lambda moving: linear_reward(CORRELATED, moving, horizon))
+        truth = parameter_vector(slope(jax.tree.map(jnp.asarray, policy)))
     estimators = {pair: estimator(pair) for pair in GENERAL_PAIRS}
     found = tg.episode_gradients(CORRELATED, policy, estimators, horizon=horizon, episodes=60_000, seed=5)
     bound = z_bound(len(GENERAL_PAIRS) * truth.size)
@@ -70,7 +70,9 @@ def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
 @pytest.mark.parametrize(
     ("problem", "pairs"),
     [
-        (tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2)), GENERAL_PAIRS),
+        pytest.param(
+            tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2)), GENERAL_PAIRS, marks=pytest.mark.long
+        ),
         (tg.BallBandit(dimension=3, prior_mean=[0.5, 0.0, 0.0], noise_std=0.5), GENERAL_PAIRS),
         # Laplace's posterior is not exact: what is drawn from it or averaged over it is not held to be unbiased.
         (

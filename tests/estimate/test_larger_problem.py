@@ -15,7 +15,7 @@ PROBLEMS = {
 }
 
 
-@pytest.fixture(scope="module", params=PROBLEMS)
+@pytest.fixture(scope="module", params=["gaussian", pytest.param("bernoulli", marks=pytest.mark.long)])
 def gradients(request):
     problem = PROBLEMS[request.param]
     return problem, tg.episode_gradients(

@@ -99,8 +99,8 @@ def test_decisions_are_timed_where_that_is_asked_for(comparison, monkeypatch):
     for shown in (str(comparison), comparison.csv(), json.dumps(comparison.data())):
         assert not re.search("µs|microseconds|cost of a decision", shown)
     played = []
-    simulate = module.simulate
-    monkeypatch.setattr(module, "simulate", lambda *given, **where: played.append(where) or simulate(*given, **where))
+    simulated = module.simulated
+    monkeypatch.setattr(module, "simulated", lambda *given: played.append(given) or simulated(*given))
     where = {"horizon": 10, "episodes": 300, "seed": 3, "bound": None}
     tg.compare(PROBLEM, POLICIES, **where)
     assert len(played) == len(POLICIES)
@@ -251,12 +251,12 @@ def test_as_many_digits_as_errors_allow():
 def test_regrets_that_are_no_numbers_are_refused(value, monkeypatch):
     """With the policy's name and the remedy; no statistic is made from them, with or without a precision to reach."""
 
-    def simulate(problem, policy, *, episodes, **where):
-        regret = np.ones(episodes)
+    def simulated(engine, policy, workload):
+        regret = np.ones(workload.episodes)
         regret[7] = value if policy.name == "b" else 1.0
         return Episodes(regret, -regret, np.ones(5), None, None)
 
-    monkeypatch.setattr(module, "simulate", simulate)
+    monkeypatch.setattr(module, "simulated", simulated)
     policies = {name: Named(name) for name in "ab"}
     for options in ({}, {"to_precision": 0.1}, {"reference": "b"}):
         with pytest.raises(tg.BadInput, match=r"regret of .* is (nan|inf) in episode 7: play with precision='float64'"):
@@ -278,11 +278,12 @@ class Synthetic:
     def __init__(self, seed):
         self.seed = seed
 
-    def simulate(self, problem, policy, *, first_episode, episodes, **where):
+    def simulated(self, engine, policy, workload):
         """Skewed, correlated: a common part, and one of the policy's own."""
-        common = np.random.default_rng([self.seed, 0]).exponential(size=first_episode + episodes)
-        own = np.random.default_rng([self.seed, ord(policy.name)]).exponential(size=first_episode + episodes)
-        regret = (self.means[policy.name] * (common + own) / 2)[first_episode:]
+        first, end = workload.first_episode, workload.first_episode + workload.episodes
+        common = np.random.default_rng([self.seed, 0]).exponential(size=end)
+        own = np.random.default_rng([self.seed, ord(policy.name)]).exponential(size=end)
+        regret = (self.means[policy.name] * (common + own) / 2)[first:]
         return Episodes(regret, -regret, np.full(5, regret.mean()), None, None)
 
 
@@ -300,7 +301,7 @@ class Named(Memoryless, tg.Policy):
 
 def sampled_to(to_precision, seed, monkeypatch, **options):
     synthetic = Synthetic(seed)
-    monkeypatch.setattr(module, "simulate", synthetic.simulate)
+    monkeypatch.setattr(module, "simulated", synthetic.simulated)
     policies = {name: Named(name) for name in Synthetic.means}
     where = {"horizon": 5, "episodes": 512, "seed": 0, "bound": None}
     return tg.compare(PROBLEM, policies, to_precision=to_precision, **{**where, **options})

@@ -32,6 +32,7 @@ def test_a_wrong_noise_biases_bayes_and_fin_and_not_obs():
     assert largest["fin/oracle"] > 2 * z_bound(24)
 
 
+@pytest.mark.formulas
 def test_a_wrong_noise_is_found_and_named():
     found = tg.diagnose(TOO_CALM, tg.ReshapedThompson(TOO_CALM.model), 4000, horizon=5, seed=2)
     assert found.gradient_is_biased
@@ -44,6 +45,7 @@ def test_a_wrong_noise_is_found_and_named():
     assert last_arm.tails > 0.15
 
 
+@pytest.mark.formulas
 def test_an_error_that_moves_no_gradient_is_found_in_the_rewards():
     """Heavier tails at the same variance: the gradient by bayes stays right, the rewards show it."""
     wrong = tg.Misspecified(
@@ -54,6 +56,7 @@ def test_an_error_that_moves_no_gradient_is_found_in_the_rewards():
     assert found.rewards_are_unexpected
 
 
+@pytest.mark.formulas
 def test_recorded_episodes_are_diagnosed_alike():
     policy = tg.ReshapedThompson(TOO_CALM.model)
     runs = tg.simulate(TOO_CALM, policy, horizon=5, episodes=600, seed=4, trajectories=True).trajectories
@@ -63,6 +66,7 @@ def test_recorded_episodes_are_diagnosed_alike():
     assert recorded.innovations == simulated.innovations
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize(
     "problem", [RIGHT, tg.BernoulliBandit(arms=3), tg.LinearBandit(features=[[1.0, 0.2], [0.3, 1.0], [0.7, 0.7]])]
 )

@@ -71,7 +71,7 @@ def test_rows_are_what_compare_says_of_the_policies_in_the_run_folders(whole):
     found = tg.compare(problem, rows, horizon=50, episodes=256, seed=0, reference="TS", bound=None)
     assert found._replace(bound=read_bound(folder)).data() == results.comparison.data()
     played = tg.simulate(
-        problem, tg.load(folder / "runs" / "mean-self" / "last.json"), horizon=50, episodes=256, seed=0
+        problem, tg.load(folder / "runs" / "mean-self" / "last.json").policy, horizon=50, episodes=256, seed=0
     )
     row = results.comparison.policies["mean/self"]
     assert row.regret == played.regret.mean()

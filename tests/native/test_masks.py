@@ -197,7 +197,7 @@ def test_the_same_episodes_as_played_slowly():
     np.testing.assert_allclose(found["rewards"][0, :N], at(world.rewards, run.arm), atol=1e-12)
     lost = np.take_along_axis(world.means, world.best, axis=1) - np.take_along_axis(world.means, run.arm, axis=1)
     np.testing.assert_allclose(found["regret"][0, :N], lost.sum(axis=1), atol=1e-12)
-    np.testing.assert_allclose(found["lost"][0], lost.sum(axis=0), atol=1e-11)
+    np.testing.assert_allclose(found["step_regret"][0], lost.sum(axis=0), atol=1e-11)
 
 
 @pytest.mark.parametrize("masked", [True, False], ids=["masked", "all open"])

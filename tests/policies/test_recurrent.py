@@ -17,6 +17,7 @@ def perturbed(policy, size=0.3):
     return with_parameters(policy, vector + size * np.random.default_rng(0).standard_normal(vector.size))
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("form", ["residual", "free"])
 def test_score_goes_through_the_hidden_states(form):
     """The derivative of a fixed run's log-likelihood, by central differences in float64, along every weight of the
@@ -47,9 +48,9 @@ def test_the_free_form_sees_the_history_alone():
     policy = perturbed(tg.RecurrentThompson(HETERO, form="free", hidden=4))
     memory = jnp.linspace(-1, 1, 4)
     beliefs = [HETERO.prior(9), HETERO.update(HETERO.prior(9), tg.Context(), jnp.asarray(1), jnp.asarray(3.0))]
-    laws = [policy.law(HETERO, belief, memory, None, Clock(2, 9)) for belief in beliefs]
+    laws = [policy.law(HETERO, belief, memory, tg.Context(), Clock(2, 9)) for belief in beliefs]
     np.testing.assert_array_equal(laws[0].location, laws[1].location)
-    later = policy.remember(memory, None, jnp.asarray(1), jnp.asarray(3.0))
+    later = policy.remember(memory, tg.Context(), jnp.asarray(1), jnp.asarray(3.0))
     assert not np.array_equal(later, memory)
 
 
@@ -60,6 +61,7 @@ def test_bad_input():
         tg.simulate(tg.GaussianBandit(arms=2), tg.RecurrentThompson(HETERO), horizon=2, episodes=1, seed=0)
 
 
+@pytest.mark.long
 def test_training_the_residual_form_pays():
     """Heteroscedastic setting, 50,000 fresh episodes: plain Thompson sampling loses 25.9, this at most 17.0."""
     run = tg.train(

@@ -138,7 +138,7 @@ def test_float32_gradients_hold_where_laws_concentrate(problem, kind, value, eng
                 episodes=2,
                 seed=0,
             ),
-            "problem must be a GaussianBandit for this policy, got BernoulliBandit",
+            "policy ReshapedGaussian does not reshape BernoulliBandit, ReshapedBernoulli does",
         ),
     ],
 )

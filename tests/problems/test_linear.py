@@ -105,12 +105,12 @@ def test_contexts_from_an_array_a_function_and_a_law():
         problem = tg.LinearBandit(features=features)
         runs = tg.simulate(problem, tg.Thompson(), horizon=6, episodes=3, seed=0, trajectories=True).trajectories
         assert problem.arms == 4
-        assert runs.context.shape == (3, 6, 4, 2)
-    np.testing.assert_allclose(runs.context[1, 4], 5 * given[0], rtol=1e-6)
+        assert runs.context.features.shape == (3, 6, 4, 2)
+    np.testing.assert_allclose(runs.context.features[1, 4], 5 * given[0], rtol=1e-6)
     drawn = tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2, std=[1.0, 4.0]))
     contexts = tg.simulate(
         drawn, tg.Thompson(), horizon=9, episodes=999, seed=0, trajectories=True
-    ).trajectories.context
+    ).trajectories.context.features
     np.testing.assert_allclose(contexts.std(axis=(0, 1, 2)), [1, 4], rtol=0.05)
     assert len(np.unique(contexts[:, :, 0, 0])) > 8000
 

@@ -40,7 +40,7 @@ def report(run_folder):
 
 
 def test_numbers_are_those_of_the_comparison(report, run_folder):
-    policies = {"plain": tg.Thompson(), "trained": tg.load(run_folder / "policy.json")}
+    policies = {"plain": tg.Thompson(), "trained": tg.load(run_folder / "policy.json").policy}
     found = tg.compare(PROBLEM, policies, horizon=20, episodes=2000, seed=5, bound=None)
     gain, error = found.difference("plain", "trained")
     assert interval(gain, error) in report.headline
@@ -77,7 +77,7 @@ def test_the_gain_is_accounted_for(report, run_folder):
     """Phases add up to the whole: what each policy lost in all parts is its regret."""
     found = tg.compare(
         PROBLEM,
-        {"plain": tg.Thompson(), "trained": tg.load(run_folder / "policy.json")},
+        {"plain": tg.Thompson(), "trained": tg.load(run_folder / "policy.json").policy},
         horizon=20,
         episodes=2000,
         seed=5,
@@ -251,7 +251,7 @@ def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
     section = report.sections[0]
     names = [row.cells[0] for row in section.blocks[0].rows]
     assert names == ["Thompson sampling", "trained policy", "end of training", "greedy", "uniform"]
-    policies = {"trained": tg.load(run_folder / "policy.json"), "greedy": Greedy()}
+    policies = {"trained": tg.load(run_folder / "policy.json").policy, "greedy": Greedy()}
     found = tg.compare(PROBLEM, policies, horizon=20, episodes=2000, seed=5, bound=None)
     excess, error = found.difference("greedy", "trained")
     assert excess > 2 * error

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def train_hetero(**options):
     return tg.train(HETERO, tg.ReshapedThompson(HETERO), tg.Estimator("mean", "self"), **{**QUICK, **options})
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_heteroscedastic_setting_with_the_papers_settings(seed):
     """Regret 25.9 before; 16.5 or less after, on 100,000 fresh episodes."""
     run = train_hetero(
@@ -44,6 +45,7 @@ def test_heteroscedastic_setting_with_the_papers_settings(seed):
     assert run.improved
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["hetero", "many"])
 def test_the_default_recipe_beats_the_papers_best(name):
     """With nothing but the horizon given, both at the end of training and selected; benchmarks/recipe.py has more
@@ -108,10 +110,8 @@ def test_history_tells_the_story(tmp_path):
 
 def test_never_worse_than_the_start(monkeypatch):
     """Ascent turned into descent: nothing is gained, the start is returned, and the run says so."""
-    ascent = trainer.gradient
-    monkeypatch.setattr(
-        trainer, "gradient", lambda *args, **kwargs: (g := ascent(*args, **kwargs))._replace(mean=-g.mean)
-    )
+    ascent = trainer.estimated_gradient
+    monkeypatch.setattr(trainer, "estimated_gradient", lambda *args: (g := ascent(*args))._replace(mean=-g.mean))
     run = train_hetero(learning_rate=0.1)
     assert not run.improved
     np.testing.assert_array_equal(parameter_vector(run.policy), parameter_vector(run.start))
@@ -124,7 +124,9 @@ def test_never_worse_than_the_start(monkeypatch):
     [tg.GaussianBandit(prior_mean=[0.0, 0.5, 1.0]), tg.BernoulliBandit(alpha=[1.0, 2.0, 4.0], beta=2.0)],
     ids=["gaussian", "bernoulli"],
 )
-@pytest.mark.parametrize("baseline", ["self", "oracle", "null"])
+@pytest.mark.parametrize(
+    "baseline", ["self", *(pytest.param(one, marks=pytest.mark.long) for one in ("oracle", "null"))]
+)
 def test_one_step_where_the_best_law_has_no_variance(baseline, problem):
     """T = 1: the best arm is the one with the largest prior mean; its regret is known. Training gets there, finite.
 
@@ -154,16 +156,16 @@ def test_near_certain_arms_stay_finite():
 
 
 def test_a_non_finite_gradient_stops_training_and_keeps_the_last_good_state(monkeypatch, tmp_path):
-    sound = trainer.gradient
+    sound = trainer.estimated_gradient
 
-    def broken(*args, iteration, **kwargs):
-        found = sound(*args, iteration=iteration, **kwargs)
-        return found._replace(mean=np.where(np.arange(20) == 7, np.nan, found.mean)) if iteration == 8 else found
+    def broken(engine, policy, workload):
+        found, wrong = sound(engine, policy, workload), np.arange(20) == 7
+        return found._replace(mean=np.where(wrong, np.nan, found.mean)) if workload.iteration == 8 else found
 
-    monkeypatch.setattr(trainer, "gradient", broken)
+    monkeypatch.setattr(trainer, "estimated_gradient", broken)
     with pytest.raises(tg.TrainingStopped, match=r"the gradient of log_prior_variance\[2\] is nan at iteration 8"):
         train_hetero(out=tmp_path / "run")
-    monkeypatch.setattr(trainer, "gradient", sound)
+    monkeypatch.setattr(trainer, "estimated_gradient", sound)
     np.testing.assert_array_equal(
         parameter_vector(tg.resume(tmp_path / "run").last), parameter_vector(train_hetero().last)
     )
@@ -176,17 +178,17 @@ def files(folder):
 @pytest.mark.parametrize("stop_at", [0, 3, 5, 11])
 def test_interrupted_and_resumed_is_the_same_run(stop_at, monkeypatch, tmp_path):
     train_hetero(out=tmp_path / "whole")
-    sound = trainer.gradient
+    sound = trainer.estimated_gradient
 
-    def interrupted(*args, iteration, **kwargs):
-        if iteration == stop_at:
+    def interrupted(engine, policy, workload):
+        if workload.iteration == stop_at:
             raise KeyboardInterrupt
-        return sound(*args, iteration=iteration, **kwargs)
+        return sound(engine, policy, workload)
 
-    monkeypatch.setattr(trainer, "gradient", interrupted)
+    monkeypatch.setattr(trainer, "estimated_gradient", interrupted)
     with pytest.raises(KeyboardInterrupt):
         train_hetero(out=tmp_path / "stopped")
-    monkeypatch.setattr(trainer, "gradient", sound)
+    monkeypatch.setattr(trainer, "estimated_gradient", sound)
     tg.resume(tmp_path / "stopped")
     assert files(tmp_path / "stopped") == files(tmp_path / "whole")
     tg.resume(tmp_path / "stopped")  # of a run that is complete: the same again
@@ -200,16 +202,16 @@ noise_std = [0.1, 1.0, 4.0]
 [training]
 horizon = 20
 episodes = 1024
-iterations = 1500
+iterations = 600
 check_every = 50
 validation_episodes = 512
-learning_rate = {schedule = "cosine_decay_schedule", init_value = 0.1, decay_steps = 1500}
+learning_rate = {schedule = "cosine_decay_schedule", init_value = 0.1, decay_steps = 600}
 clip_norm = 20.0
 """
 
 
 def test_killed_and_resumed_is_the_same_run(tmp_path):
-    """SIGKILL, as soon as there is a checkpoint: after the first of 1,500 iterations, which take seconds."""
+    """SIGKILL, as soon as there is a checkpoint: after the first of 600 iterations, which take seconds."""
     (tmp_path / "config.toml").write_text(CONFIGURATION)
     command = [sys.executable, "-m", "tsgrad.cli", "train", str(tmp_path / "config.toml"), "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
@@ -378,13 +380,53 @@ def test_killed_while_writing(tmp_path):
 
 
 def test_estimators_that_no_file_describes_are_not_written(tmp_path):
-    from tsgrad.estimate.baselines import ValueFunction
-    from tsgrad.estimate.metrics import StateActionValue
+    class Unnamed(tg.Baseline):
+        def values(self, metric, episode, metrics):
+            return 0 * metrics
 
-    estimator = tg.Estimator(StateActionValue(1), ValueFunction(4))
-    with pytest.raises(tg.BadInput, match="out must be left out with estimator q/value"):
-        tg.train(HETERO, tg.ReshapedThompson(HETERO), estimator, out=tmp_path / "run", **QUICK)
+    with pytest.raises(tg.BadInput, match=r"out must be left out with estimator mean/Unnamed.*@tsgrad.register"):
+        tg.train(HETERO, tg.ReshapedThompson(HETERO), tg.Estimator("mean", Unnamed()), out=tmp_path / "run", **QUICK)
     assert not (tmp_path / "run").exists()
+
+
+@tg.register("halves-of-the-oracle")
+class HalvesOfTheOracle(tg.Baseline):
+    """A share of what the best arms would have earned; admissible as the whole is."""
+
+    share: float
+
+    def values(self, metric, episode, metrics):
+        return self.share * jax.vmap(lambda rollout: metric.oracle(episode, rollout))(episode.rollouts)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        tg.Estimator("mean", HalvesOfTheOracle(0.5)),
+        tg.Estimator({"kind": "q", "lookaheads": 1}, {"kind": "value", "lookaheads": 2}),
+    ],
+    ids=["own baseline", "look-aheads of either part"],
+)
+def test_runs_with_any_registered_estimator_resume(estimator, tmp_path):
+    """Stopped after one of two iterations and resumed from its files alone: the run that was never stopped."""
+    problem = tg.GaussianBandit(arms=2)
+    options = {
+        "horizon": 2,
+        "episodes": 8,
+        "iterations": 2,
+        "validation_episodes": 8,
+        "check_every": 1,
+        "engine": "jax",
+    }
+
+    def stop(iteration):
+        raise KeyboardInterrupt
+
+    whole = tg.train(problem, tg.ReshapedThompson(problem), estimator, **options)
+    with pytest.raises(KeyboardInterrupt):
+        tg.train(problem, tg.ReshapedThompson(problem), estimator, out=tmp_path / "run", progress=stop, **options)
+    resumed = tg.resume(tmp_path / "run")
+    np.testing.assert_array_equal(parameter_vector(resumed.last), parameter_vector(whole.last))
 
 
 @pytest.mark.parametrize("engine", ["jax", "native"])
@@ -433,7 +475,7 @@ def test_users_problems_and_policies_train_without_a_word_to_us():
     from tsgrad.policies.thompson import Thompson
 
     @tg.register("test-shifted")
-    class Shifted(tg.SamplingPolicy):
+    class Shifted(tg.SamplesWorlds):
         log_scale: object
 
         def __init__(self, *, log_scale):

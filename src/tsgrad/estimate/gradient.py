@@ -225,8 +225,18 @@ def episode_gradients(
 ) -> dict[str, FloatArray]:
     """Each episode's own gradient [N, P], by every estimator, all from one simulated record of the episode.
 
-    What a study of variance needs: estimators see the same rollouts, and differ in nothing but themselves. Arguments
-    are those of `gradient`, with several estimators by name.
+    What a study of variance needs: estimators see the same rollouts, and differ in nothing but themselves.
+
+    Args:
+        problem: what is played.
+        policy: whose meta-parameters gradients are taken in.
+        estimators: by name; all of the same world.
+        engine: "jax", "native", or "auto" for the fastest that can run.
+        workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
+
+    Returns:
+        The gradients [N, P] of each estimator, by its name.
+
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     chosen = tuple(estimators.values())

@@ -87,6 +87,41 @@ class MeanReward(SeparableMetric):
         return episode.instance.means(episode.instance.best_arms())
 
 
+@register("fin")
+class FiniteSampleMean(Metric):
+    """`fin`: the mean of each arm as well as it can be known by the end, if from t on it alone were pulled.
+
+    Admissible where arms are independent and the model is right: that estimate averages the true mean over what no
+    rollout from t on can learn about the arm. Not separable: the estimate changes with t.
+    """
+
+    trusts_model: ClassVar[bool] = True
+    requires: ClassVar[type] = IndependentArms
+
+    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        estimates = self._estimates(episode, rollout)
+        played = rollout.arm[:, None] == jnp.arange(estimates.shape[1])
+        return jnp.sum(from_here_on(played.astype(estimates.dtype)) * estimates, axis=1)
+
+    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        estimates, best = self._estimates(episode, rollout), episode.instance.best_arms()
+        if episode.instance.contexts.available is None:  # one arm is the best of all steps
+            return episode.left * estimates[:, best[0]]
+        at_step = best[:, None] == jnp.arange(estimates.shape[1])
+        return jnp.sum(from_here_on(at_step.astype(estimates.dtype)) * estimates, axis=1)
+
+    def _estimates(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T K"]:
+        model, instance = episode.model, episode.instance
+        assert isinstance(model, IndependentArms)
+        arms = jnp.arange(model.arms)
+        rewards = jax.vmap(lambda t, context: jax.vmap(lambda arm: instance.reward(t, context, arm))(arms))(
+            instance.times, instance.contexts
+        )
+        evidence = jax.vmap(model.evidence)(rewards)
+        known = jax.tree.map(lambda belief, added: belief + from_here_on(added), rollout.belief, evidence)
+        return jax.vmap(lambda belief, context: model.posterior_means(belief, context))(known, instance.contexts)
+
+
 @register("bayes")
 class PosteriorMean(SeparableMetric):
     """`bayes`: what the belief at each step expects of the arm played.
@@ -121,41 +156,6 @@ class PosteriorMean(SeparableMetric):
         steps = (instance.times, instance.contexts, instance.best_arms())
         _, expected = jax.lax.scan(pull_best, model.prior(instance.horizon), steps)
         return expected
-
-
-@register("fin")
-class FiniteSampleMean(Metric):
-    """`fin`: the mean of each arm as well as it can be known by the end, if from t on it alone were pulled.
-
-    Admissible where arms are independent and the model is right: that estimate averages the true mean over what no
-    rollout from t on can learn about the arm. Not separable: the estimate changes with t.
-    """
-
-    trusts_model: ClassVar[bool] = True
-    requires: ClassVar[type] = IndependentArms
-
-    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        estimates = self._estimates(episode, rollout)
-        played = rollout.arm[:, None] == jnp.arange(estimates.shape[1])
-        return jnp.sum(from_here_on(played.astype(estimates.dtype)) * estimates, axis=1)
-
-    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        estimates, best = self._estimates(episode, rollout), episode.instance.best_arms()
-        if episode.instance.contexts.available is None:  # one arm is the best of all steps
-            return episode.left * estimates[:, best[0]]
-        at_step = best[:, None] == jnp.arange(estimates.shape[1])
-        return jnp.sum(from_here_on(at_step.astype(estimates.dtype)) * estimates, axis=1)
-
-    def _estimates(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T K"]:
-        model, instance = episode.model, episode.instance
-        assert isinstance(model, IndependentArms)
-        arms = jnp.arange(model.arms)
-        rewards = jax.vmap(lambda t, context: jax.vmap(lambda arm: instance.reward(t, context, arm))(arms))(
-            instance.times, instance.contexts
-        )
-        evidence = jax.vmap(model.evidence)(rewards)
-        known = jax.tree.map(lambda belief, added: belief + from_here_on(added), rollout.belief, evidence)
-        return jax.vmap(lambda belief, context: model.posterior_means(belief, context))(known, instance.contexts)
 
 
 @register("q")

@@ -83,7 +83,21 @@ def recorded_gradients(
     iteration: int = 0,
     precision: Precision = "float32",
 ) -> dict[str, FloatArray]:
-    """Each recorded episode's own gradient [N, P], by every estimator."""
+    """Each recorded episode's own gradient, by every estimator.
+
+    Args:
+        problem: what was played; its model is what matters.
+        policy: the policy that played.
+        estimators: by name.
+        episodes: what was recorded, [N, T] first.
+        seed: of the worlds that are drawn from final posteriors.
+        iteration: of the address of those worlds.
+        precision: "float32" or "float64".
+
+    Returns:
+        The gradients [N, P] of each estimator, by its name.
+
+    """
     chosen = tuple(estimators.values())
     _check_estimators(problem, chosen)
     gradients, _ = replayed_gradients(problem, policy, chosen, episodes, seed, iteration, precision)

@@ -51,6 +51,16 @@ def regret_bound(
 ) -> RegretBound:
     """The regret that no policy can go below over `horizon` steps, for independent arms.
 
+    Args:
+        problem: whose truth is played.
+        horizon: how many steps an episode has.
+        kind: "perfect", "FH", "V-Zero" or "optimum", from the weakest to the tightest.
+        episodes: how many are averaged over, where the bound is not exact.
+        seed: of these episodes.
+
+    Returns:
+        The bound with its standard error, which is zero where it is exact.
+
     FH is exact for Gaussian and Bernoulli arms, and a control variate of V-Zero there: what is linear in its sampling
     error is taken off, and likewise for the path to the best last posterior mean. Other arms are averaged plainly.
 
@@ -60,6 +70,7 @@ def regret_bound(
         FH 0.2
         V-Zero 0.5
         optimum 0.6
+
     """
     check_choice("kind", kind, BOUND_KINDS)
     horizon = check_count("horizon", horizon, least=1)

@@ -1,7 +1,7 @@
 """Comparisons: policies on exactly the same episodes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
@@ -19,13 +19,13 @@ from tsgrad.policies import Policy
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
     BLOCK,
+    Engine,
     EngineName,
-    Episodes,
     Workload,
     WorkloadOptions,
     ready_for,
+    simulated,
     simulation_engine,
-    summarised,
 )
 from tsgrad.streams import Purpose
 
@@ -252,12 +252,9 @@ def compare(
     engines = {name: simulation_engine(problem, policy, engine=engine) for name, policy in ready.items()}
     limit = _limit(problem, start, bound)
 
-    def simulated(name: str, part: Workload) -> Episodes:
-        return summarised(list(engines[name].blocks(ready[name], part)), part.episodes)
-
     def play(first: int, number: int) -> dict[str, Played]:
         part = start.part(first_episode=start.first_episode + first, episodes=number)
-        return {name: Played.of(simulated(name, part)) for name in ready}
+        return {name: Played.of(simulated(engines[name], policy, part)) for name, policy in ready.items()}
 
     played = play(0, start.episodes)
     while to_precision is not None:
@@ -269,9 +266,7 @@ def compare(
         played = {name: sample.and_then(more[name]) for name, sample in played.items()}
     cost = None
     if timing:
-        timed = start.part(episodes=min(start.episodes, _TIMED_EPISODES))
-        decisions = timed.episodes * timed.horizon
-        cost = {name: _microseconds(lambda name=name: simulated(name, timed)) / decisions for name in ready}  # type: ignore[misc]
+        cost = {name: _microseconds(engines[name], policy, start) for name, policy in ready.items()}
     return Comparison.of(
         played,
         horizon=start.horizon,
@@ -307,18 +302,19 @@ def _episodes_wanted(played: Mapping[str, Played], reference: str, confidence: f
 
 def _limit(problem: AnyProblem, workload: Workload, kind: BoundKind | Literal["auto"] | None) -> RegretBound | None:
     """The regret that no policy can go below. Bounds are those of episodes in which all arms are there."""
-    if kind is None or (kind == "auto" and workload.conditions.available is not None):
+    if kind is None or (kind == "auto" and workload.conditions.told.available is not None):
         return None
     if kind == "auto":
         return cheap_bound(problem, horizon=workload.horizon, seed=workload.seed)
     return regret_bound(problem, horizon=workload.horizon, kind=kind, seed=workload.seed)
 
 
-def _microseconds(work: Callable[[], object]) -> float:
-    """Wall-clock microseconds of what is compiled by now, the fastest of up to three runs."""
+def _microseconds(engine: Engine, policy: Policy, workload: Workload) -> float:
+    """Wall-clock microseconds a decision, the fastest of up to three runs of what is compiled by now."""
+    timed = workload.part(episodes=min(workload.episodes, _TIMED_EPISODES))
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 0.2:
         start = time.perf_counter()
-        work()
+        simulated(engine, policy, timed)
         seconds.append(time.perf_counter() - start)
-    return 1e6 * min(seconds)
+    return 1e6 * min(seconds) / (timed.episodes * timed.horizon)

@@ -124,7 +124,19 @@ def diagnose(
 ) -> Diagnosis:
     """Tells whether the model's metrics can be trusted, from episodes that the policy played.
 
-    `episodes` are recorded ones, or how many to simulate at a `horizon`. The first test holds the gradient by `obs`
+    Args:
+        problem: what was played, and what is believed about it.
+        policy: the policy that played.
+        episodes: recorded ones, or how many to simulate.
+        horizon: of simulated episodes; recorded ones have their own.
+        seed: of everything that is drawn.
+        level: the chance of an alarm where nothing is wrong.
+        precision: "float32" or "float64".
+
+    Returns:
+        Both tests and a verdict, which prints as a few sentences.
+
+    The first test holds the gradient by `obs`
     against that by `bayes`; it sees only errors that move the gradient. The second holds rewards against what the
     model expects of them. Where nothing is wrong, the chance that either raises the alarm is at most `level`. Where the
     posterior is an approximation, its own error would raise it: then episodes are held against as many that are
@@ -134,6 +146,7 @@ def diagnose(
         >>> wrong = tg.Misspecified(truth=tg.GaussianBandit(arms=2, noise_std=2.0), model=tg.GaussianBandit(arms=2))
         >>> diagnose(wrong, tg.ReshapedThompson(wrong.model), 500, horizon=5).metric
         'obs'
+
     """
     if not 0 < level < 1:
         raise BadInput(f"level must be between 0 and 1, got {level}")

@@ -147,8 +147,20 @@ def variance_study(
     engine: EngineName = "auto",
     precision: Precision = "float32",
 ) -> VarianceStudy:
-    """Bias, covariance trace, time and variance x time of estimators: unless told, of all pairs but those whose
-    look-aheads would take minutes at this horizon.
+    """Bias, covariance trace, time and variance x time of estimators.
+
+    Args:
+        problem: what is played.
+        policy: whose meta-parameters gradients are taken in.
+        estimators: by name; unless told, all pairs but those whose look-aheads would take minutes at this horizon.
+        horizon: how many steps an episode has.
+        episodes: how many are common to all; pairs with look-aheads may get fewer.
+        seed: which episodes.
+        engine: "jax", "native", or "auto" for the fastest that can run each.
+        precision: "float32" or "float64".
+
+    Returns:
+        A row for each estimator, the best buy first.
 
     Episodes are common, so that biases are paired differences: from the most precise of the pairs that are right
     whatever the model (`obs` and `mean` with `null`, `oracle` and `self`). Pairs with look-aheads play many times as
@@ -163,6 +175,7 @@ def variance_study(
         'mean/oracle'
         >>> [study.is_biased(pair) for pair in study.pairs]
         [False, False]
+
     """
     horizon = check_count("horizon", horizon, least=1)
     episodes = check_count("episodes", episodes, least=2)

@@ -36,6 +36,7 @@ from tsgrad.policies.rivals import (
     ScaledThompson,
     TopTwoThompson,
     Uniform,
+    check_applies,
 )
 from tsgrad.policies.shifted import shifted
 from tsgrad.policies.thompson import Thompson
@@ -70,6 +71,7 @@ __all__ = [
     "Thompson",
     "TopTwoThompson",
     "Uniform",
+    "check_applies",
     "computed_once",
     "load",
     "parameter_names",

@@ -97,7 +97,15 @@ class Saved(NamedTuple):
 
 
 def load(path: str | Path) -> Saved:
-    """What `Policy.save` or a training run wrote: policy, problem and horizon; nothing in the file is executed."""
+    """What `Policy.save` or a training run wrote; nothing in the file is executed.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The policy, and the problem and the horizon that it was trained for, where the file has them.
+
+    """
     content = read_json(path, "policy")
     problem, horizon = content.get("problem"), content.get("horizon")
     return Saved(

@@ -123,15 +123,23 @@ class RecurrentPolicy(SamplesWorlds):
 def RecurrentThompson(  # noqa: N802
     problem: AnyProblem, *, form: str = "residual", hidden: int = 32, seed: int = 0
 ) -> RecurrentPolicy:
-    """A recurrent sampling policy for a problem: `form` "residual" (on the posterior) or "free" (history only).
+    """A recurrent sampling policy for a problem.
 
-    The last layer starts at zero: the residual form starts exactly as plain Thompson sampling, the free form as
-    draws from the prior. `hidden` is the number of units, `seed` that of the other weights.
+    Args:
+        problem: what it is to play.
+        form: "residual" moves the posterior, "free" the prior, so that all that was learned comes through the network.
+        hidden: the number of units.
+        seed: of the weights that don't start at zero.
+
+    Returns:
+        The policy. Its last layer starts at zero: the residual form starts exactly as plain Thompson sampling, the
+        free form as draws from the prior.
 
         >>> from tsgrad.problems import Context, GaussianBandit
         >>> policy = RecurrentThompson(GaussianBandit(arms=3), hidden=8)
         >>> {name: value.shape for name, value in policy.meta_parameters().items()}["head_weight"]
         (6, 9)
+
     """
     model = problem.model
     units, inputs = check_count("hidden", hidden, least=1), 2 * _code_width(model)

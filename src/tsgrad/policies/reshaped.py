@@ -26,13 +26,20 @@ BOUND = 20.0  # of logarithms: standard deviations of exp(-10) of the prior's, 8
 def ReshapedThompson(problem: Any, *, shared: bool = False) -> SamplingPolicy:  # noqa: N802
     """The reshaped sampling policy that fits a problem, starting as plain Thompson sampling.
 
-    With `shared` all arms have one set of meta-parameters, taken from arm 0, and arms can come and go.
+    Args:
+        problem: what it is to play.
+        shared: whether all arms have one set of meta-parameters, for arms that are alike, and can come and go.
+
+    Returns:
+        The policy, of a class that depends on the problem's.
+
     A problem of your own gets a reshaping with `@ReshapedThompson.register`.
 
         >>> from tsgrad.problems import GaussianBandit
         >>> policy = ReshapedThompson(GaussianBandit(arms=3), shared=True)
         >>> sorted(policy.meta_parameters())
         ['decay', 'precision_ratio', 'prior_mean', 'prior_variance']
+
     """
     known = ", ".join(sorted(cls.__name__ for cls in ReshapedThompson.registry if cls is not object))
     raise BadInput(

@@ -34,9 +34,17 @@ class Context(NamedTuple):
 def largest(values: Float[Array, "K"], context: Context) -> Integer[Array, ""]:
     """The available arm with the largest value; ties go to the lowest index. Every choice among arms is made here.
 
+    Args:
+        values: one per arm.
+        context: which says what is available.
+
+    Returns:
+        The arm.
+
     >>> values = jnp.array([3.0, 1.0, 2.0])
     >>> print(largest(values, Context()), largest(values, Context(available=jnp.array([False, True, True]))))
     0 2
+
     """
     if context.available is None:
         return jnp.argmax(values)

@@ -10,7 +10,7 @@ from tsgrad.simulation.engines import (
     engines,
     over_blocks,
 )
-from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulation_engine, summarised
+from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulated, simulation_engine
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
@@ -62,8 +62,8 @@ __all__ = [
     "replay",
     "roll_out",
     "simulate",
+    "simulated",
     "simulation_engine",
     "start",
-    "summarised",
     "take_step",
 ]

@@ -91,7 +91,12 @@ class EngineReport(NamedTuple):
 
 
 def engines() -> list[EngineReport]:
-    """Every engine, and whether it can be used on this machine."""
+    """Every engine, and whether it can be used on this machine.
+
+    Returns:
+        A report of each: its name, whether it is available, and what there is to say about it.
+
+    """
     devices = ", ".join(f"{device.platform}:{device.id}" for device in jax.local_devices())
     missing = native.why_unavailable()
     covers = (

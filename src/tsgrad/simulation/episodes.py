@@ -113,7 +113,12 @@ def simulate(
     checked = Workload.of(Purpose.EVALUATION, workload)
     ready = ready_for(problem, policy, checked)
     chosen = simulation_engine(problem, ready, engine=engine, trajectories=trajectories)
-    return summarised(list(chosen.blocks(ready, checked)), checked.episodes)
+    return simulated(chosen, ready, checked)
+
+
+def simulated(engine: Engine, policy: Policy, workload: Workload) -> Episodes:
+    """What a prepared policy does over a workload, by an engine that was chosen for it."""
+    return _summarised(list(engine.blocks(policy, workload)), workload.episodes)
 
 
 def ready_for(problem: AnyProblem, policy: Policy, workload: Workload) -> Any:
@@ -122,7 +127,7 @@ def ready_for(problem: AnyProblem, policy: Policy, workload: Workload) -> Any:
     return prepared(policy, problem, workload.horizon)
 
 
-def summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
+def _summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
     """What blocks say together: of episodes [.., B] one after the other, of sums [T] or [K] their average."""
 
     def joined(*parts: Any) -> Any:

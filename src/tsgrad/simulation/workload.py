@@ -37,6 +37,11 @@ class Conditions(eqx.Module):
     def __init__(self, *, available: Any = None) -> None:
         self.available = None if available is None else _check_available(available)
 
+    @property
+    def told(self) -> "Conditions":
+        """The same in as few words as possible: where all arms are there, nothing is said of them."""
+        return ALL_ARMS if self.available is None or self.available.all() else self
+
     def check(self, problem: AnyProblem, horizon: int) -> None:
         """Raises BadInput where they don't fit a problem and a horizon."""
         if self.available is None:
@@ -156,7 +161,7 @@ class Workload:
             "episodes": self.first_episode + self.episodes,
             "precision": self.precision,
             "first_block": self.blocks.start,
-            "available": self.conditions.available,
+            "available": self.conditions.told.available,
         }
 
     @property
@@ -164,7 +169,7 @@ class Workload:
         """What a compiled block needs to know of it."""
         address = Address.of(seed=self.seed, purpose=self.purpose, iteration=self.iteration)
         end = np.uint32(self.first_episode + self.episodes)
-        return Traced(address, end, self.conditions, self.horizon)
+        return Traced(address, end, self.conditions.told, self.horizon)
 
 
 class Traced(eqx.Module):

@@ -17,7 +17,7 @@ from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
-from tsgrad.simulation import Workload, simulation_engine, summarised
+from tsgrad.simulation import Workload, simulated, simulation_engine
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.optimizer import build_optimizer
@@ -87,7 +87,16 @@ def train(
 
 
 def resume(out: str | Path, *, progress: Progress = None) -> Run:
-    """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped."""
+    """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped.
+
+    Args:
+        out: the folder of the run.
+        progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
+
+    Returns:
+        The run, as `tsgrad.train` gives it.
+
+    """
     folder = RunFolder(Path(out))
     folder.clean()
     configuration = folder.configuration()
@@ -223,8 +232,8 @@ class _Training:
 
     def _validated(self, state: State) -> tuple[State, float]:
         """The state with its policy tried on the validation episodes, and the regret it had there."""
-        blocks = self.simulations.blocks(with_parameters(self.policy, state.vector), self.selection)
-        regret = float(np.mean(summarised(list(blocks), self.selection.episodes).regret))
+        policy = with_parameters(self.policy, state.vector)
+        regret = float(np.mean(simulated(self.simulations, policy, self.selection).regret))
         if regret < state.best_regret:
             state = state._replace(best_vector=state.vector, best_regret=regret)
         return state, regret

@@ -1,6 +1,6 @@
 """Rivals: the policies that a tuned one must beat, one file each."""
 
-from tsgrad.policies.rivals.base import Rival
+from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.policies.rivals.bayes_ucb import BayesUCB
 from tsgrad.policies.rivals.gittins import FiniteHorizonGittins
 from tsgrad.policies.rivals.greedy import Greedy
@@ -26,4 +26,5 @@ __all__ = [
     "ScaledThompson",
     "TopTwoThompson",
     "Uniform",
+    "check_applies",
 ]
