@@ -23,14 +23,18 @@ def reproduce(
     Trains with the paper's five estimators and hyper-parameters and with our own recipe, plays them and their rivals on
     common fresh episodes, and writes tables, figures and a report beside what the paper prints.
     """
-    from tsgrad.checks import check_choice
+    from tsgrad.checks import BadInput, check_choice
     from tsgrad.evaluate.tables import print_whole
     from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, setting_table
     from tsgrad.report import write_reproduction_report
 
     chosen = list(SETTINGS) if check_choice("setting", setting, [*SETTINGS, "all"]) == "all" else [setting]
+    begun = [name for name in chosen if (out / name / "plan.json").exists()]
+    if resume and not begun:
+        raise BadInput(f"out: {out} holds no reproduction of {setting} to continue: leave --resume out to start one")
     reproductions = [
-        Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume) for name in chosen
+        Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume and name in begun)
+        for name in chosen
     ]
     try:
         with ReproductionProgress(reproductions) as progress:
