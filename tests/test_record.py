@@ -4,7 +4,7 @@ Where the packages that compute (JAX, NumPy and others) and the abilities of the
 array is the same, bit for bit. Elsewhere this holds for what the native kernels compute. Results of XLA and of NumPy's
 functions differ there in their last bits: mean, mean absolute value and first entries agree to 1e-3 (float32) or 1e-9
 (float64) of themselves or of the mean absolute value. In float32 a choice at a near-tie may rarely fall the other way
-on another processor, and moves more than that.
+on another processor, and moves more than that; cases in which rounding decides exact ties are left out there.
 """
 
 import os

@@ -241,7 +241,7 @@ def test_folders_keep_to_their_plan(options, message, whole):
 @pytest.mark.parametrize("options", [{"seed": -1}, {"resume": True}])
 def test_what_fails_claims_no_folder(options, tmp_path):
     """A seed that can't be, and nothing to continue."""
-    with pytest.raises(tg.BadInput, match="seed must be an integer|holds no reproduction to continue"):
+    with pytest.raises(tg.BadInput, match=r"seed must be an integer|holds no reproduction to continue"):
         Reproduction(tmp_path / "new", setting="hetero", **options)
     assert not (tmp_path / "new").exists()
 

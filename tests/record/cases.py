@@ -2,7 +2,8 @@
 
 The first word of a name says what must hold on another machine. "native" is computed by the native kernels alone, from
 numbers that are the same everywhere, and so is the result. "float32" and "float64" go through XLA, NumPy's or SciPy's
-functions, whose last bits depend on the machine.
+functions, whose last bits depend on the machine. "tied" is float32 where choices hang on these bits: a mixture of two
+arms is as good with either of them first, rounding alone says which it is, and by that the draw between them.
 """
 
 import functools
@@ -87,7 +88,7 @@ RIVALS: dict[str, dict[str, Any]] = {
         "top two": tg.TopTwoThompson(0.6),
     },
     "bernoulli": {"information directed, mutual": tg.InformationDirected("mutual")},
-    "linear": {"bayes-ucb": tg.BayesUCB(), "information directed": tg.InformationDirected()},
+    "linear": {"bayes-ucb": tg.BayesUCB(), "information directed, variance": tg.InformationDirected()},
 }
 SIZE: dict[str, Any] = {"horizon": 8, "episodes": 300, "seed": 1}  # two blocks of 256, the second not full
 LONGER = {"horizon": 30}
@@ -226,7 +227,8 @@ def on_jax() -> Iterator[tuple[str, Callable[[], Arrays]]]:
         yield f"float32: taken for {name}, shared", case(simulated, problem, policy, **in32)
     for name, rivals in RIVALS.items():
         for rival, policy in rivals.items():
-            yield f"float32: {name}, {rival}", case(simulated, PROBLEMS[name], policy, **in32)
+            kind = "tied" if isinstance(policy, tg.InformationDirected) else "float32"
+            yield f"{kind}: {name}, {rival}", case(simulated, PROBLEMS[name], policy, **in32)
 
     problem, policy = PROBLEMS["gaussian"], moved["gaussian"]
     yield "float32: gaussian, recurrent, residual", case(recurrent_gradient, problem, **in32)

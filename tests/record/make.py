@@ -65,8 +65,11 @@ def check() -> list[str]:
     same_machine = kept["made_by"] == made_by()
     wrong = [] if list(kept["cases"]) == list(CASES) else ["the record knows other cases"]
     for name in CASES.keys() & kept["cases"].keys():
-        found, expected, kind = computed(name), kept["cases"][name], name.partition(":")[0]
+        kind = name.partition(":")[0]
         exact = same_machine or kind == "native"
+        if kind == "tied" and not exact:
+            continue
+        found, expected = computed(name), kept["cases"][name]
         if found.keys() != expected.keys():
             wrong.append(f"{name}: other arrays")
             continue
