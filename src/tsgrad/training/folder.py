@@ -152,16 +152,16 @@ class RunFolder:
         if not self.is_finished:
             raise BadInput(f"{self.path} holds no finished run: finish it with 'tsgrad resume {self.path}'")
         result = read_json(self.path / "result.json", "result")
-        if result.pop("run", None) != self.fingerprint:
-            raise BadInput(
-                f"{self.path / 'result.json'} is of a run with another config.toml: undo what was changed there"
-            )
         problem = configuration.build_problem()
         try:
             found = Found(**{name: result.pop(name) for name in Found.model_fields})
         except (KeyError, pydantic.ValidationError):
             remedy = f"delete it, and finish the run with 'tsgrad resume {self.path}'"
             raise BadInput(f"{self.path / 'result.json'} is damaged: {remedy}") from None
+        if result.pop("run", None) != self.fingerprint:
+            raise BadInput(
+                f"{self.path / 'result.json'} is of a run with another config.toml: undo what was changed there"
+            )
         return Run(
             policy=load(self.path / "policy.json").policy,
             last=load(self.path / "last.json").policy,
