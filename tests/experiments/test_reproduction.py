@@ -238,6 +238,14 @@ def test_folders_keep_to_their_plan(options, message, whole):
         Reproduction(whole[0], **{"setting": "hetero", **options})
 
 
+@pytest.mark.parametrize("options", [{"seed": -1}, {"resume": True}])
+def test_what_fails_claims_no_folder(options, tmp_path):
+    """A seed that can't be, and nothing to continue."""
+    with pytest.raises(tg.BadInput, match=r"seed must be an integer|holds no reproduction to continue"):
+        Reproduction(tmp_path / "new", setting="hetero", **options)
+    assert not (tmp_path / "new").exists()
+
+
 def test_folders_of_others_are_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(tg.BadInput, match="is not an empty folder: choose another"):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -95,7 +96,8 @@ def test_history_tells_the_story(tmp_path):
     assert run.history[-1].meta_parameters == {k: v.tolist() for k, v in run.last.meta_parameters().items()}
     assert all(row.gradient_norm > 0 for row in run.history[:-1])
     header, *rows = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
-    assert json.loads(header) == {
+    told = json.loads(header)
+    assert {name: told[name] for name in told.keys() - {"run", "sha256"}} == {
         "version": "0.1.0",
         "seed": 1,
         "engine": "native",
@@ -337,6 +339,35 @@ def test_damaged_history_is_told(tmp_path):
     history.write_bytes(history.read_bytes()[:700])
     with pytest.raises(tg.BadInput, match=r"history.jsonl (is missing or damaged|ends before its checkpoint)"):
         tg.resume(tmp_path / "run")
+
+
+def test_files_of_another_run_are_told(tmp_path):
+    for name, options in (("one", {}), ("other", {"seed": 5})):
+        train_hetero(out=tmp_path / name, iterations=2, **options)
+    for file in ("history.jsonl", "checkpoint.npz"):
+        kept = (tmp_path / "one" / file).read_bytes()
+        (tmp_path / "one" / file).write_bytes((tmp_path / "other" / file).read_bytes())
+        with pytest.raises(tg.BadInput, match=rf"{file} is of (another run|a run with another config.toml)"):
+            tg.resume(tmp_path / "one")
+        (tmp_path / "one" / file).write_bytes(kept)
+    tg.resume(tmp_path / "one")
+
+
+def test_a_folder_that_another_run_has_just_claimed_is_refused(tmp_path, monkeypatch):
+    """Another run makes its config.toml after this one has looked: this one does not start, and harms nothing."""
+    look = Path.exists
+
+    def claimed_after_the_look(path, **options):
+        found = look(path, **options)
+        if path.name == "config.toml" and not found:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("# another run's")
+        return found
+
+    monkeypatch.setattr(Path, "exists", claimed_after_the_look)
+    with pytest.raises(tg.BadInput, match=r"run (holds another run|is not empty)"):
+        train_hetero(out=tmp_path / "run", iterations=2)
+    assert (tmp_path / "run" / "config.toml").read_text() == "# another run's"
 
 
 def test_a_missing_checkpoint_is_told_and_nothing_overwritten(tmp_path):

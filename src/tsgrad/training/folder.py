@@ -162,6 +162,10 @@ class RunFolder:
         except (KeyError, pydantic.ValidationError):
             remedy = f"delete it, and finish the run with 'tsgrad resume {self.path}'"
             raise BadInput(f"{self.path / 'result.json'} is damaged: {remedy}") from None
+        if result.pop("run", None) != self.fingerprint:
+            raise BadInput(
+                f"{self.path / 'result.json'} is of a run with another config.toml: undo what was changed there"
+            )
         return Run(
             policy=load(self.path / "policy.json").policy,
             last=load(self.path / "last.json").policy,
