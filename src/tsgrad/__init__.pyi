@@ -24,8 +24,10 @@ from .laws import GammaLaw as GammaLaw
 from .laws import Law as Law
 from .laws import NormalGammaLaw as NormalGammaLaw
 from .laws import NormalLaw as NormalLaw
+from .laws import OrderedLaw as OrderedLaw
 from .laws import ProductLaw as ProductLaw
 from .policies import BayesUCB as BayesUCB
+from .policies import BonusThompson as BonusThompson
 from .policies import Clock as Clock
 from .policies import FiniteHorizonGittins as FiniteHorizonGittins
 from .policies import Greedy as Greedy

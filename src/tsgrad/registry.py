@@ -76,12 +76,12 @@ def registered_class(kind: str) -> Any:
 
 
 def to_data(instance: Any) -> dict[str, Any]:
-    """A registered instance as plain data: its kind and its fields."""
+    """A registered instance as plain data: its kind and its fields, without those that are None."""
     cls = type(instance)
     if cls not in _NAMES:
         raise BadInput(f"{cls.__qualname__} can't be saved: decorate it with @tsgrad.register('a name of your own')")
     fields = {field.name: getattr(instance, field.name) for field in dataclasses.fields(cls)}
-    return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items()}}
+    return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items() if value is not None}}
 
 
 def from_data(data: Any, *, what: str, base: Any = object, others: Sequence[str] = ()) -> Any:

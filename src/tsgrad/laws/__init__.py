@@ -1,6 +1,6 @@
 """Laws: what worlds and pseudo-actions are drawn from."""
 
-from tsgrad.laws.base import Law, ProductLaw
+from tsgrad.laws.base import Law, OrderedLaw, ProductLaw
 from tsgrad.laws.beta import BetaDraw, BetaLaw
 from tsgrad.laws.gamma import GammaDraw, GammaLaw
 from tsgrad.laws.multivariate import FramedDraw, FramedNormalLaw
@@ -19,5 +19,6 @@ __all__ = [
     "NormalGammaDraw",
     "NormalGammaLaw",
     "NormalLaw",
+    "OrderedLaw",
     "ProductLaw",
 ]

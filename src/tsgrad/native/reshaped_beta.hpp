@@ -13,7 +13,7 @@ class ReshapedBeta {
   using Real = typename Arms::Real;
   using Cache = NoCache;
   static constexpr const char* kName = "reshaped-beta";
-  static constexpr bool kScored = true;
+  static constexpr bool kScored = true, kConditional = false;
   static constexpr double kBound = 8;
 
   ReshapedBeta(const Arms& arms, const Fields& policy, int horizon) : arms_(arms.count) {

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "contest.hpp"
 #include "gaussian_arms.hpp"
 #include "law.hpp"
 
@@ -12,7 +13,7 @@ class ReshapedNormal {
  public:
   using Real = typename Arms::Real;
   static constexpr const char* kName = "reshaped-normal";
-  static constexpr bool kScored = true;
+  static constexpr bool kScored = true, kConditional = true;
   static constexpr double kBound = 20;
 
   ReshapedNormal(const Arms& arms, const Fields& policy, int horizon) : arms_(arms.count) {
@@ -42,9 +43,11 @@ class ReshapedNormal {
   // What of the law changes only when an arm is pulled: kept, so that no division stands in the loop over arms.
   struct Cache {
     explicit Cache(int arms)
-        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)) {}
+        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)),
+          residual(row_of(arms)) {}
     Buffer<Real> location, shrink;             // mean, and standard deviation relative to the prior's
     Buffer<Real> ratio_location, ratio_scale;  // how both move with the logarithm of the precision ratio
+    Buffer<Real> residual;                     // of the step's draws
   };
 
   void start(Cache& cache) const {
@@ -79,12 +82,12 @@ class ReshapedNormal {
   }
 
   template <class Score>
-  void draw(const Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
+  void draw(Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
             Choice<Real>& arm) const {
-    Winner<Real> winner(open, arm);
-    Lanes<Real> z[2];
-    const std::size_t step = static_cast<std::size_t>(t - 1) * arms_, size = row_of(arms_);
+    Contest<Real> contest(open, arm);
+    const std::size_t step = static_cast<std::size_t>(t - 1) * arms_;
     for (int j = 0; 2 * j < arms_; ++j) {
+      Lanes<Real> z[2];
       TSGRAD_EACH_LANE {
         const NormalPair<Real> pair = normal_pair<Real>(keys[l], t, j);
         z[0][l] = pair.even, z[1][l] = pair.odd;
@@ -94,28 +97,47 @@ class ReshapedNormal {
         const Real* const location = cache.location.data() + row_of(k);
         const Real* const shrink = cache.shrink.data() + row_of(k);
         const Real std = std_[step + k];
-        winner.offer(k, [&](int l) { return location[l] + (std * shrink[l]) * residual[l]; });
+        contest.offer(k, [&](int l) { return location[l] + (std * shrink[l]) * residual[l]; });
         if constexpr (Score::kAsked) {
-          const Real inverse = inverse_std_[step + k], half = half_[step + k], half_log = half_log_[step + k];
-          const Real* const ratio_location = cache.ratio_location.data() + row_of(k);
-          const Real* const ratio_scale = cache.ratio_scale.data() + row_of(k);
-          Real* const of_mean = score.rows + row_of(k);
-          Real* const of_variance = of_mean + size;
-          Real* const of_ratio = of_variance + size;
-          Real* const of_decay = of_ratio + size;
-          TSGRAD_EACH_LANE {
-            const Real slope = residual[l] * inverse, square = residual[l] * residual[l] - 1;
-            score.put(of_mean, l, slope * shrink[l]);
-            score.put(of_variance, l, half * square);
-            score.put(of_ratio, l, slope * ratio_location[l] - square * ratio_scale[l]);
-            score.put(of_decay, l, half_log * square);
-          }
+          Real* const kept = cache.residual.data() + row_of(k);
+          TSGRAD_EACH_LANE kept[l] = residual[l];
         }
       }
     }
+    if constexpr (Score::kAsked)
+      for (int k = 0; k < arms_; ++k) put_score(cache, contest, step, k, score);
   }
 
  private:
+  template <class Score>
+  void put_score(const Cache& cache, const Contest<Real>& contest, std::size_t step, int k, const Score& score) const {
+    const Real* const location = cache.location.data() + row_of(k);
+    const Real* const shrink = cache.shrink.data() + row_of(k);
+    const Real* const residual = cache.residual.data() + row_of(k);
+    Lanes<Real> first, square;
+    if (score.conditional) {
+      const Real std = std_[step + k];
+      contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
+    } else {
+      TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;
+    }
+    const Real inverse = inverse_std_[step + k], half = half_[step + k], half_log = half_log_[step + k];
+    const Real* const ratio_location = cache.ratio_location.data() + row_of(k);
+    const Real* const ratio_scale = cache.ratio_scale.data() + row_of(k);
+    const std::size_t size = row_of(arms_);
+    Real* const of_mean = score.rows + row_of(k);
+    Real* const of_variance = of_mean + size;
+    Real* const of_ratio = of_variance + size;
+    Real* const of_decay = of_ratio + size;
+    TSGRAD_EACH_LANE {
+      const Real slope = first[l] * inverse;
+      score.put(of_mean, l, slope * shrink[l]);
+      score.put(of_variance, l, half * square[l]);
+      score.put(of_ratio, l, slope * ratio_location[l] - square[l] * ratio_scale[l]);
+      score.put(of_decay, l, half_log * square[l]);
+    }
+  }
+
   const int arms_;
   std::vector<ScoreRows> score_;
   std::vector<Real> centre_, shift_, ratio_, ratio_moves_;  // [K]; the prior mean is the model's and a shift

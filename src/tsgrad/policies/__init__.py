@@ -17,6 +17,7 @@ from tsgrad.policies.base import (
     split,
     with_parameters,
 )
+from tsgrad.policies.bonus import Bonus, BonusThompson
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
 from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
@@ -42,6 +43,8 @@ from tsgrad.policies.shifted import shifted
 from tsgrad.policies.thompson import Thompson
 
 __all__ = [
+    "Bonus",
+    "BonusThompson",
     "BayesUCB",
     "Clock",
     "FiniteHorizonGittins",

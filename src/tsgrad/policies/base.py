@@ -14,7 +14,7 @@ from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput, check_count, check_type
 from tsgrad.laws import Law
-from tsgrad.problems import AnyProblem, Context, Problem, largest
+from tsgrad.problems import AnyProblem, Context, IndependentArms, Problem, largest
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -140,6 +140,10 @@ class SamplingPolicy(Policy):
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:
         """The arm that a draw leads to."""
 
+    def plays_largest(self, model: Problem) -> bool:
+        """Whether the arm that a draw leads to is the available one with the largest part of the draw."""
+        return False
+
     @abc.abstractmethod
     def trainable(self) -> Any:
         """A tree of booleans in the shape of the policy, true at the leaves that training moves."""
@@ -158,12 +162,18 @@ class SamplesWorlds(SamplingPolicy):
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:
         return model.best_arm(draw, context)
 
+    def plays_largest(self, model: Problem) -> bool:
+        return isinstance(model, IndependentArms)
+
 
 class SamplesArmValues(SamplingPolicy):
     """Its law is over values of the arms, `draw.value` [K]: plays the available arm with the largest."""
 
     def choose(self, model: Problem, draw: Any, context: Context) -> Integer[Array, ""]:
         return largest(draw.value, context)
+
+    def plays_largest(self, model: Problem) -> bool:
+        return True
 
 
 class SamplesArms(SamplingPolicy):

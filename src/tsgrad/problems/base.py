@@ -148,6 +148,14 @@ class FiniteArms(Problem):
     def arm_moments(self, belief: Any, context: Context) -> ArmMoments:
         """Mean and standard deviation, under a belief, of every arm's expected reward."""
 
+    def strength(self, belief: Any, context: Context) -> Float[Array, "K"]:
+        """How many rewards what is believed of each arm is worth: noise variance over the variance of its mean.
+
+        Where a problem does not say otherwise, in units of what the prior is worth.
+        """
+        prior = self.arm_moments(self.prior(1), context).std
+        return (prior / self.arm_moments(belief, context).std) ** 2
+
     def posterior_means(self, belief: Any, context: Context) -> Float[Array, "K"]:
         """The expected reward of every arm under a belief."""
         return self.arm_moments(belief, context).mean
@@ -171,7 +179,8 @@ class FiniteArms(Problem):
 class IndependentArms(FiniteArms):
     """Arms that teach nothing about each other; a belief is per-arm statistics [K] that add up over rewards.
 
-    What the metric `fin` and bounds need. There are no features.
+    What the metric `fin`, bounds and the conditional score need. There are no features. Arms' means are in the order of
+    their parts of the world.
     """
 
     @abc.abstractmethod

@@ -73,6 +73,9 @@ class BernoulliBandit(TabledArms):
         mean = law.alpha / total
         return ArmMoments(mean, jnp.sqrt(mean * (law.beta / total) / (total + 1)))
 
+    def strength(self, belief: BernoulliBelief, context: Context) -> Float[Array, "K"]:
+        return jnp.asarray((self.alpha + self.beta) + (belief.successes + belief.failures))
+
     def tabled_arms(self) -> list[BetaArm]:
         return [BetaArm(float(alpha), float(beta)) for alpha, beta in zip(self.alpha, self.beta, strict=True)]
 

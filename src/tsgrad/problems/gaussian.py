@@ -98,6 +98,9 @@ class GaussianBandit(TabledArms):
         law = self.posterior(belief)
         return ArmMoments(law.location, law.scale)
 
+    def strength(self, belief: GaussianBelief, context: Context) -> Float[Array, "K"]:
+        return jnp.asarray(belief.pulls + 1 / self.precision_ratio)
+
     def tabled_arms(self) -> list[NormalArm]:
         return [NormalArm(float(std), float(noise)) for std, noise in zip(self.prior_std, self.noise_std, strict=True)]
 

@@ -104,6 +104,9 @@ class LinearBandit(LinearRewards, FeaturedArms):
         features, law = self.arm_features(context), self.posterior(belief)
         return ArmMoments(features @ law.mean, jnp.linalg.norm(features @ law.root, axis=1))
 
+    def strength(self, belief: Whitened, context: Context) -> Float[Array, "K"]:
+        return jnp.asarray((self.noise_std / self.arm_moments(belief, context).std) ** 2)
+
 
 @register("ball")
 class BallBandit(LinearRewards):

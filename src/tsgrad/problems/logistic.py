@@ -100,6 +100,10 @@ class LogisticBandit(FeaturedArms):
         law, features = self.posterior(belief), self.arm_features(context)
         return ArmMoments(*_chance_moments(features @ law.mean, jnp.linalg.norm(features @ law.frame, axis=1)))
 
+    def strength(self, belief: LogisticBelief, context: Context) -> Float[Array, "K"]:
+        chance, std = self.arm_moments(belief, context)
+        return chance * (1 - chance) / std**2
+
 
 def _chance_moments(
     log_odds: Float[Array, "K"], spread: Float[Array, "K"]

@@ -69,3 +69,6 @@ class PoissonBandit(IndependentArms):
     def arm_moments(self, belief: PoissonBelief, context: Context) -> ArmMoments:
         law = self.posterior(belief)
         return ArmMoments(law.shape / law.rate, jnp.sqrt(law.shape) / law.rate)
+
+    def strength(self, belief: PoissonBelief, context: Context) -> Float[Array, "K"]:
+        return self.posterior(belief).rate

@@ -91,3 +91,6 @@ class UnknownVarianceBandit(IndependentArms):
         # A mean has variance rate / ((shape - 1) weight); below a shape of 4/3, on the way to none at all, more is not
         # said than at that shape.
         return ArmMoments(law.location, jnp.sqrt(law.rate / (jnp.maximum(law.shape - 1, law.shape / 4) * law.weight)))
+
+    def strength(self, belief: UnknownVarianceBelief, context: Context) -> Float[Array, "K"]:
+        return self.posterior(belief).weight

@@ -10,14 +10,20 @@ import pydantic
 import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
-from tsgrad.estimate import Estimator, described
-from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
-from tsgrad.problems import AnyProblem
+from tsgrad.estimate import Estimator, ScoreName, described
+from tsgrad.policies import BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import from_data
 from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
-from tsgrad.training.optimizer import check_named_call, optimizers, schedules
+from tsgrad.training.natural import MOST_PARAMETERS
+from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
+
+# What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
+# gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
+_ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
+_OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning_rate": 0.05, "check_every": 50}
 
 
 class _Settings(pydantic.BaseModel):
@@ -33,6 +39,7 @@ class EstimatorSettings(_Settings):
     lookaheads: int | None = None
     single_time: bool = False
     world: Literal["true", "posterior"] = "true"
+    score: ScoreName = "conditional"
 
     @classmethod
     def of(cls, estimator: Estimator) -> "EstimatorSettings":
@@ -43,6 +50,7 @@ class EstimatorSettings(_Settings):
             rollouts=estimator.rollouts if estimator.baseline.compares_rollouts else None,
             single_time=estimator.single_time,
             world=estimator.world,
+            score=estimator.score,
         )
 
     def build(self) -> Estimator:
@@ -57,21 +65,22 @@ class TrainingSettings(_Settings):
     leaves as it is ("constant"); or a table that names an optax schedule and its arguments. `optimizer` is the name of
     an optax optimizer, or a table with its name and arguments.
 
-    The defaults are one recipe, steady on problems from 20 to 500 steps: as a policy comes to explore less, its
-    gradient gets noisier, by orders of magnitude. Adam must forget small gradients soon (b2 = 0.99), and steps must
-    fall to zero. The paper's recipe is `schedule="constant"` and `optimizer="adam"`.
+    The defaults are one recipe for the natural gradient (`optimizer="natural"`), whose learning rate is the length of a
+    step in the metric of the Fisher matrix. Policies with more than 500 meta-parameters are trained by Adam instead,
+    with more and longer iterations, as they are with any other optimizer that is named. The paper's recipe is
+    `schedule="constant"` and `optimizer="adam"`.
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
     episodes: int = pydantic.Field(default=2000, ge=2, le=MOST_EPISODES)
-    iterations: int = pydantic.Field(default=1000, ge=1)
-    learning_rate: float | dict[str, Any] = 0.05
+    iterations: int = pydantic.Field(default=100, ge=1)
+    learning_rate: float | dict[str, Any] = 1.0
     schedule: Literal["cosine", "constant"] | None = None
-    optimizer: NamedCall = {"name": "adam", "b2": 0.99}
+    optimizer: NamedCall = "natural"
     clip_norm: float | None = pydantic.Field(default=None, gt=0)
     seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
     validation_episodes: int = pydantic.Field(default=32_768, ge=2, le=MOST_EPISODES)
-    check_every: int = pydantic.Field(default=50, ge=1)
+    check_every: int = pydantic.Field(default=10, ge=1)
     engine: Literal["auto", "jax", "native"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
     chunk: int = pydantic.Field(default=CHUNK, ge=1)
@@ -89,6 +98,24 @@ class TrainingSettings(_Settings):
         if isinstance(data.get("horizon"), bool | str):
             raise BadInput(f"horizon must be a number, got {data['horizon']!r}")
         return data
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _settle_recipe(cls, data: Any) -> Any:
+        """An optimizer of another kind has another recipe."""
+        optimizer = data.get("optimizer") if isinstance(data, dict) else None
+        if not isinstance(optimizer, str | dict) or is_natural(optimizer):
+            return data
+        return {**_OTHER_RECIPE, **data}
+
+    def for_parameters(self, count: int) -> "TrainingSettings":
+        """The settings for a policy with so many meta-parameters, where the optimizer was left open."""
+        if count <= MOST_PARAMETERS or "optimizer" in self.model_fields_set:
+            return self
+        said = {name: getattr(self, name) for name in self.model_fields_set if name != "schedule"}
+        if not isinstance(self.learning_rate, dict):
+            said["schedule"] = self.schedule
+        return TrainingSettings.model_validate({**said, "optimizer": _ADAM})
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -141,7 +168,7 @@ class Configuration(_Settings):
     """A whole configuration file."""
 
     problem: dict[str, Any]
-    policy: dict[str, Any] = {"kind": "reshaped"}
+    policy: dict[str, Any] = {}
     estimator: EstimatorSettings = EstimatorSettings()
     training: TrainingSettings
 
@@ -151,9 +178,18 @@ class Configuration(_Settings):
         return problem
 
     def build_policy(self, problem: AnyProblem) -> SamplingPolicy:
-        """The policy to start from: "reshaped" and "recurrent" are made to fit the problem, others are spelled out."""
+        """The policy to start from: families are made to fit the problem, others are spelled out.
+
+        Where nothing is said, it is the family that is best for the problem; "reshaped" where only meta-parameters
+        are given.
+        """
+        if not self.policy:
+            return default_policy(problem)
         described = {"kind": "reshaped", **self.policy}
         kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}
+        if kind == "bonus" and "bonus" not in options:
+            _check_keys(kind, options, ["degree"])
+            return BonusThompson(problem, **options)
         if kind == "reshaped":
             _check_keys(kind, options, ["shared"])
             shared = options.get("shared", False)
@@ -165,6 +201,11 @@ class Configuration(_Settings):
             return RecurrentThompson(problem, **options)
         policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
         return policy
+
+
+def default_policy(problem: AnyProblem) -> SamplingPolicy:
+    """The family that is best for a problem, at its start: the bonus law wherever arms are finitely many."""
+    return BonusThompson(problem) if isinstance(problem.model, FiniteArms) else ReshapedThompson(problem)
 
 
 def _check_keys(kind: str, options: dict[str, Any], known: list[str]) -> None:
