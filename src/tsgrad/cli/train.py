@@ -45,7 +45,7 @@ def train(
     configuration = read_configuration(config)
     problem = configuration.build_problem()
     settings = configuration.training.model_dump(exclude_unset=True)
-    estimator = configuration.estimator.build()
+    estimator = configuration.build_estimator(problem)
     policy = configuration.build_policy(problem)
     _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out, report)
 

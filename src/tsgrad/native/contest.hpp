@@ -3,6 +3,10 @@
 
 #pragma once
 
+#include <cmath>
+#include <iterator>
+#include <utility>
+
 #include "mask.hpp"
 #include "special.hpp"
 
@@ -28,15 +32,24 @@ struct Mills<double> {
       -0.041189368646842542, -0.24195670061201902, 1.2183611948404147};
 };
 
+// Unrolled: a loop within a loop over lanes keeps that from being vectorised.
+template <class Real, std::size_t... I>
+TSGRAD_INLINE Real mills_series(Real x, std::index_sequence<I...>) {
+  Real sum = 0;
+  ((sum = sum * x + Mills<Real>::kCoefficients[I]), ...);
+  return sum;
+}
+
 // E[z | z > x] of a standard normal z.
 template <class Real>
 TSGRAD_INLINE Real hazard(Real x) {
-  const Real size = x < 0 ? -x : x, mapped = (size - 3) / (size + 3);
-  Real series = 0;
-  for (const Real coefficient : Mills<Real>::kCoefficients) series = series * mapped + coefficient;
-  const Real mills = series / (1 + size);
+  const Real size = std::abs(x), mapped = (size - 3) / (size + 3);
+  const Real mills = mills_series(mapped, std::make_index_sequence<std::size(Mills<Real>::kCoefficients)>{}) / (1 + size);
   const Real density = exponential(Real(-0.5) * size * size) * Real(0.39894228040143267794);
-  return x > 0 ? 1 / mills : density / (1 - density * mills);
+  // 1 / mills above zero, density / (1 - density mills) below; weighted, since GCC makes branches of a choice between
+  // quotients, and vectorises nothing then.
+  const Real above = x > 0 ? Real(1) : Real(0), below = 1 - above;
+  return (above + below * density) / (above * mills + below * (1 - density * mills));
 }
 
 // The largest of the values that arms are offered with, in `arm` whose it is, and the largest of the others.
@@ -74,7 +87,8 @@ class Contest {
     constexpr Real far = Real(1e4);
     TSGRAD_EACH_LANE {
       const bool won = arm_[l] == typename Bits<Real>::Integer(k);
-      const Real cut = ((won ? second_[l] : best_[l]) - location(l)) / scale(l);
+      const Real best = best_[l], second = second_[l];  // both read, so that neither is read under a condition
+      const Real cut = ((won ? second : best) - location(l)) / scale(l);
       const Real near = cut < -far ? -far : cut > far ? far : cut;
       const Real side = won ? Real(1) : Real(-1);
       first[l] = side * hazard(side * near);

@@ -72,14 +72,14 @@ class TrainingSettings(_Settings):
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
-    episodes: int = pydantic.Field(default=2000, ge=2, le=MOST_EPISODES)
+    episodes: int = pydantic.Field(default=1000, ge=2, le=MOST_EPISODES)
     iterations: int = pydantic.Field(default=100, ge=1)
     learning_rate: float | dict[str, Any] = 1.0
     schedule: Literal["cosine", "constant"] | None = None
     optimizer: NamedCall = "natural"
     clip_norm: float | None = pydantic.Field(default=None, gt=0)
     seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
-    validation_episodes: int = pydantic.Field(default=32_768, ge=2, le=MOST_EPISODES)
+    validation_episodes: int = pydantic.Field(default=16_384, ge=2, le=MOST_EPISODES)
     check_every: int = pydantic.Field(default=10, ge=1)
     engine: Literal["auto", "jax", "native"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
@@ -169,13 +169,17 @@ class Configuration(_Settings):
 
     problem: dict[str, Any]
     policy: dict[str, Any] = {}
-    estimator: EstimatorSettings = EstimatorSettings()
+    estimator: EstimatorSettings | None = None
     training: TrainingSettings
 
     def build_problem(self) -> AnyProblem:
         """The problem that is described."""
         problem: AnyProblem = from_data(self.problem, what="problem", base=AnyProblem)
         return problem
+
+    def build_estimator(self, problem: AnyProblem) -> Estimator:
+        """The estimator that is described; where nothing is said, the one that is best for the problem."""
+        return default_estimator(problem) if self.estimator is None else self.estimator.build()
 
     def build_policy(self, problem: AnyProblem) -> SamplingPolicy:
         """The policy to start from: families are made to fit the problem, others are spelled out.
@@ -206,6 +210,17 @@ class Configuration(_Settings):
 def default_policy(problem: AnyProblem) -> SamplingPolicy:
     """The family that is best for a problem, at its start: the bonus law wherever arms are finitely many."""
     return BonusThompson(problem) if isinstance(problem.model, FiniteArms) else ReshapedThompson(problem)
+
+
+def default_estimator(problem: AnyProblem) -> Estimator:
+    """The quietest estimator that is right for a problem: posterior means as rewards where the model can be trusted.
+
+    >>> from tsgrad.problems import BernoulliBandit
+    >>> default_estimator(BernoulliBandit(arms=2)).name
+    'bayes/self'
+    """
+    trusted = problem.model is problem.truth and problem.model.exact_posterior
+    return Estimator("bayes" if trusted else "mean", "self", rollouts=4)
 
 
 def _check_keys(kind: str, options: dict[str, Any], known: list[str]) -> None:

@@ -30,6 +30,7 @@ from tsgrad.training.settings import (
     TrainingOptions,
     TrainingSettings,
     checked,
+    default_estimator,
     default_policy,
 )
 
@@ -57,7 +58,8 @@ def train(
     Args:
         problem: what is played.
         policy: where to start; its meta-parameters are moved. Unless told, the family that is best for the problem.
-        estimator: of the gradient; `Estimator("mean", "self")` unless told.
+        estimator: of the gradient. Unless told, the quietest that is right for the problem: bayes/self with 4 rollouts
+            where its model can be trusted, else mean/self.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
         settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
@@ -78,7 +80,7 @@ def train(
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     policy = default_policy(problem) if policy is None else policy
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
-    estimator = Estimator() if estimator is None else estimator
+    estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(Path(out))
     training = _Training(problem, policy, estimator, checked_settings)
@@ -103,7 +105,7 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
     configuration = folder.configuration()
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
-    training = _Training(problem, policy, configuration.estimator.build(), configuration.training)
+    training = _Training(problem, policy, configuration.build_estimator(problem), configuration.training)
     state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimizer)
     return training.run(state, history, folder, progress)
 
