@@ -12,6 +12,8 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.laws import Law
 from tsgrad.policies.base import Clock, SamplesWorlds
+from tsgrad.policies.network import check_shapes, gated_shapes, gated_unit, last_axis, reward_scale, standardised
+from tsgrad.policies.same_arms import first_context
 from tsgrad.policies.shifted import shift_width, shifted
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
@@ -63,18 +65,13 @@ class RecurrentPolicy(SamplesWorlds):
         self.head_bias = check_array("head_bias", head_bias)
         self.reward_location = check_array("reward_location", reward_location)
         self.reward_scale = check_array("reward_scale", reward_scale, above=0)
-        units = self.weight_hidden.shape[-1] if self.weight_hidden.ndim else 0
-        expected = {
-            "weight_input": (3 * units, *self.weight_input.shape[1:2]),
-            "weight_hidden": (3 * units, units),
-            "bias": (3 * units,),
-            "bias_candidate": (units,),
-            "head_weight": (self.head_bias.size, units + 1),
-            "head_bias": (self.head_bias.size,),
-        }
-        for name, shape in expected.items():
-            if getattr(self, name).shape != shape:
-                raise BadInput(f"{name} must have shape {shape}, got {getattr(self, name).shape}")
+        units = last_axis(self.weight_hidden)
+        check_shapes(
+            self,
+            **gated_shapes(units, last_axis(self.weight_input)),
+            head_weight=(self.head_bias.size, units + 1),
+            head_bias=(self.head_bias.size,),
+        )
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "RecurrentPolicy":
         model = problem.model
@@ -96,11 +93,9 @@ class RecurrentPolicy(SamplesWorlds):
         return law
 
     def remember(self, memory: Float[Array, "H"], context: Context, arm: Any, reward: Float[Array, ""]) -> Any:
-        which = arm if self.reward_scale.ndim else ()
-        location, scale = (jnp.asarray(leaf)[which] for leaf in (self.reward_location, self.reward_scale))
         code = _code(context, arm, self.weight_input.shape[1] // 2)
-        read = jnp.concatenate([code, code * (reward - location) / scale])
-        return self._cell()(read.astype(memory.dtype), memory)
+        read = jnp.concatenate([code, code * standardised(self, arm, reward)])
+        return gated_unit(self)(read.astype(memory.dtype), memory)
 
     def trainable(self) -> Any:
         everything = jax.tree.map(lambda _: True, self)
@@ -108,16 +103,6 @@ class RecurrentPolicy(SamplesWorlds):
 
     def meta_parameters(self) -> dict[str, FloatArray]:
         return {name: np.asarray(getattr(self, name)) for name in _WEIGHTS}
-
-    def _cell(self) -> eqx.nn.GRUCell:
-        units, inputs = self.weight_hidden.shape[1], self.weight_input.shape[1]
-        skeleton = eqx.filter_eval_shape(eqx.nn.GRUCell, inputs, units, key=jax.random.key(0))
-        cell: eqx.nn.GRUCell = eqx.tree_at(
-            lambda cell: (cell.weight_ih, cell.weight_hh, cell.bias, cell.bias_n),
-            skeleton,
-            (self.weight_input, self.weight_hidden, self.bias, self.bias_candidate),
-        )
-        return cell
 
 
 def RecurrentThompson(  # noqa: N802
@@ -146,7 +131,7 @@ def RecurrentThompson(  # noqa: N802
     outputs = shift_width(model.posterior(model.prior(1)))
     key = jax.random.key(check_count("seed", seed, least=0, most=2**32 - 1))
     cell = eqx.nn.GRUCell(inputs, units, key=key)
-    location, scale = _reward_scale(model)
+    location, scale = reward_scale(model)
     return RecurrentPolicy(
         form=form,
         weight_input=cell.weight_ih,
@@ -162,13 +147,12 @@ def RecurrentThompson(  # noqa: N802
 
 def _code_width(model: Problem) -> int:
     """How many numbers say which arm was played."""
-    noise = Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.CONTEXT)
-    context = jax.eval_shape(lambda: model.draw_context(None, noise.step(1), jnp.int32(1)))
+    context = first_context(model)
     if context.features is not None:
         return int(context.features.shape[1])
     if isinstance(model, FiniteArms):
         return model.arms
-    world = model.draw_world(noise)
+    world = model.draw_world(Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.WORLD))
     return int(jax.eval_shape(lambda: model.best_arm(world, Context())).shape[0])
 
 
@@ -179,21 +163,3 @@ def _code(context: Context, arm: Any, width: int) -> Float[Array, "C"]:
     if jnp.ndim(arm):
         return jnp.asarray(arm)
     return jax.nn.one_hot(arm, width, dtype=jnp.result_type(float))
-
-
-def _reward_scale(model: Problem) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of rewards before anything is known: of each arm, or of the best vector."""
-    home = Address.of(seed=0, purpose=Purpose.TRAINING)
-    arms = jnp.arange(model.arms) if isinstance(model, FiniteArms) else None
-
-    def rewards(episode: Array) -> Array:
-        address = home.with_episode(episode)
-        world = model.draw_world(address.noise(Stream.WORLD))
-        context = model.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
-        noise = address.noise(Stream.REWARD).step(1)
-        if arms is None:
-            return model.reward(world, context, model.best_arm(world, context), noise)
-        return jax.vmap(lambda arm: model.reward(world, context, arm, noise))(arms)
-
-    drawn = np.asarray(jax.jit(jax.vmap(rewards))(jnp.arange(4096, dtype=jnp.uint32)), np.float64)
-    return np.asarray(drawn.mean(axis=0)), np.asarray(drawn.std(axis=0))

@@ -11,7 +11,7 @@ import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
 from tsgrad.estimate import Estimator, described
-from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
+from tsgrad.policies import RL2, RecurrentThompson, ReshapedThompson, SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data
 from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
@@ -151,7 +151,7 @@ class Configuration(_Settings):
         return problem
 
     def build_policy(self, problem: AnyProblem) -> SamplingPolicy:
-        """The policy to start from: "reshaped" and "recurrent" are made to fit the problem, others are spelled out."""
+        """The policy to start from: "reshaped", "recurrent" and "rl2" fit themselves to the problem, others don't."""
         described = {"kind": "reshaped", **self.policy}
         kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}
         if kind == "reshaped":
@@ -163,6 +163,9 @@ class Configuration(_Settings):
         if kind == "recurrent" and "weight_input" not in options:
             _check_keys(kind, options, ["form", "hidden", "seed"])
             return RecurrentThompson(problem, **options)
+        if kind == "rl2" and "weight_input" not in options:
+            _check_keys(kind, options, ["hidden", "seed"])
+            return RL2(problem, **options)
         policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
         return policy
 
