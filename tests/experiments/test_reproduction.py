@@ -253,7 +253,7 @@ def test_folders_of_others_are_left_alone(tmp_path):
 
 
 def test_an_interrupt_says_how_to_go_on(whole, monkeypatch, capsys):
-    from tsgrad.cli import main
+    from tsgrad.cli import run
 
     def interrupted(self, watch):
         raise KeyboardInterrupt
@@ -262,7 +262,7 @@ def test_an_interrupt_says_how_to_go_on(whole, monkeypatch, capsys):
     out = whole[0].parent
     monkeypatch.setattr(sys, "argv", ["tsgrad", "reproduce", "hetero", "--out", str(out), "--resume"])
     with pytest.raises(SystemExit) as stopped:
-        main()
+        run()
     assert stopped.value.code == 130
     assert f"Continue with: tsgrad reproduce hetero --out {out} --resume" in capsys.readouterr().err
 

@@ -202,5 +202,5 @@ def test_bad_input():
         tg.simulate(THREE, tg.RL2(BERNOULLI), horizon=2, episodes=1, seed=0)
     with pytest.raises(tg.BadInput, match="log_confidence_scale must be one number for all arms"):
         tg.SoftElim(log_confidence_scale=[0.0, 0.0])
-    with pytest.raises(tg.BadInput, match="hidden must be an integer >= 1, got 0"):
+    with pytest.raises(tg.BadInput, match="hidden must be an integer from 1 to 1024, got 0"):
         tg.RL2(BERNOULLI, hidden=0)

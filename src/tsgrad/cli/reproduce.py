@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tsgrad.cli.interrupts import INTERRUPTED, leaving
+
 
 def reproduce(
     setting: Annotated[str, typer.Argument(help="`standard`, `hetero`, `many`, or `all` of them.")],
@@ -36,13 +38,15 @@ def reproduce(
         Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume and name in begun)
         for name in chosen
     ]
+    stopped = f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume"
     try:
-        with ReproductionProgress(reproductions) as progress:
-            found = [reproduction.run(progress.update) for reproduction in reproductions]
-        page = write_reproduction_report(out if setting == "all" else out / setting)
-    except KeyboardInterrupt:
-        typer.echo(f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume", err=True)
-        raise typer.Exit(130) from None
+        with leaving(lambda: stopped):
+            with ReproductionProgress(reproductions) as progress:
+                found = [reproduction.run(progress.update) for reproduction in reproductions]
+            page = write_reproduction_report(out if setting == "all" else out / setting)
+    except KeyboardInterrupt:  # of training, which stops between iterations
+        typer.echo(stopped, err=True)
+        raise typer.Exit(INTERRUPTED) from None
     for results in found:
         print_whole(setting_table(results))
     typer.echo(f"Report: {page}")

@@ -11,7 +11,7 @@ from tsgrad.experiments.results import (
     read_results,
     write_results,
 )
-from tsgrad.experiments.rivals import applicable_rivals
+from tsgrad.experiments.rivals import Rivals, applicable_rivals
 from tsgrad.experiments.settings import SETTINGS, Printed, Setting, setting_named
 from tsgrad.experiments.tables import algorithm, setting_table
 
@@ -24,6 +24,7 @@ __all__ = [
     "Reproduction",
     "ReproductionProgress",
     "Results",
+    "Rivals",
     "Row",
     "Setting",
     "Training",

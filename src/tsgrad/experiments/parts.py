@@ -30,7 +30,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
-STABLE_ROLLOUTS = 8000  # of the default recipe in an iteration, to judge how long it takes
+STABLE_ROLLOUTS = 4000  # of the default recipe in an iteration, to judge how long it takes
 
 
 class Part(NamedTuple):

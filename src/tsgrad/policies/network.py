@@ -13,6 +13,8 @@ from tsgrad.checks import BadInput
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.streams import Address, Purpose, Stream
 
+MOST_UNITS = 1024
+
 
 def last_axis(weights: FloatArray) -> int:
     """How many inputs, or units, the weights [3H, I] or [3H, H] are for; none where they are a single number."""
@@ -70,4 +72,5 @@ def reward_scale(model: Problem) -> tuple[FloatArray, FloatArray]:
         return jax.vmap(lambda arm: model.reward(world, context, arm, noise))(arms)
 
     drawn = np.asarray(jax.jit(jax.vmap(rewards))(jnp.arange(4096, dtype=jnp.uint32)), np.float64)
-    return np.asarray(drawn.mean(axis=0)), np.asarray(drawn.std(axis=0))
+    spread = drawn.std(axis=0)
+    return np.asarray(drawn.mean(axis=0)), np.where(spread > 0, spread, 1.0)  # rewards that hardly ever differ stay

@@ -9,11 +9,19 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tsgrad.arrays import FloatArray, Leaf
-from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.checks import BadInput, check_array, check_choice, check_count, check_flag, check_type
 from tsgrad.laws import Law
 from tsgrad.policies.base import Clock, SamplesWorlds
-from tsgrad.policies.network import check_shapes, gated_shapes, gated_unit, last_axis, reward_scale, standardised
-from tsgrad.policies.same_arms import first_context
+from tsgrad.policies.network import (
+    MOST_UNITS,
+    check_shapes,
+    gated_shapes,
+    gated_unit,
+    last_axis,
+    reward_scale,
+    standardised,
+)
+from tsgrad.policies.same_arms import seen_features
 from tsgrad.policies.shifted import shift_width, shifted
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
@@ -30,7 +38,8 @@ class RecurrentPolicy(SamplesWorlds):
     In the form "residual" they move those of the posterior, in the form "free" those of the prior, so that all that
     was learned comes through the network. Made by `RecurrentThompson`. Axes: H units, I inputs, M the numbers that
     move a law: `weight_input` [3H, I], `weight_hidden` [3H, H], `bias` [3H], `bias_candidate` [H],
-    `head_weight` [M, H + 1], `head_bias` [M]; rewards are read as (reward - location) / scale of their arm.
+    `head_weight` [M, H + 1], `head_bias` [M]; rewards are read as (reward - location) / scale of their arm. An arm is
+    read as its features where the model has contexts (`reads_features`), else as itself.
     """
 
     weight_input: Leaf
@@ -42,11 +51,13 @@ class RecurrentPolicy(SamplesWorlds):
     reward_location: Leaf
     reward_scale: Leaf
     form: str = eqx.field(static=True)
+    reads_features: bool = eqx.field(static=True)
 
     def __init__(
         self,
         *,
         form: str,
+        reads_features: bool,
         weight_input: Any,
         weight_hidden: Any,
         bias: Any,
@@ -57,6 +68,7 @@ class RecurrentPolicy(SamplesWorlds):
         reward_scale: Any,
     ) -> None:
         self.form = check_choice("form", form, FORMS)
+        self.reads_features = check_flag("reads_features", reads_features)
         self.weight_input = check_array("weight_input", weight_input)
         self.weight_hidden = check_array("weight_hidden", weight_hidden)
         self.bias = check_array("bias", bias)
@@ -76,10 +88,11 @@ class RecurrentPolicy(SamplesWorlds):
     def prepare(self, problem: AnyProblem, horizon: int) -> "RecurrentPolicy":
         model = problem.model
         inputs, outputs = 2 * _code_width(model), shift_width(model.posterior(model.prior(horizon)))
-        if (inputs, outputs) != (self.weight_input.shape[1], self.head_bias.shape[0]):
+        fits = (inputs, outputs) == (self.weight_input.shape[1], self.head_bias.shape[0])
+        if not fits or self.reads_features != (seen_features(model) is not None):
             raise BadInput(
                 f"policy has {self.weight_input.shape[1]} inputs and {self.head_bias.shape[0]} outputs,"
-                f" this problem needs {inputs} and {outputs}: make it with RecurrentThompson(problem)"
+                f" this problem needs {inputs} and {outputs}, or other inputs: make it with RecurrentThompson(problem)"
             )
         return self
 
@@ -93,7 +106,7 @@ class RecurrentPolicy(SamplesWorlds):
         return law
 
     def remember(self, memory: Float[Array, "H"], context: Context, arm: Any, reward: Float[Array, ""]) -> Any:
-        code = _code(context, arm, self.weight_input.shape[1] // 2)
+        code = self._code(context, arm)
         read = jnp.concatenate([code, code * standardised(self, arm, reward)])
         return gated_unit(self)(read.astype(memory.dtype), memory)
 
@@ -104,6 +117,14 @@ class RecurrentPolicy(SamplesWorlds):
     def meta_parameters(self) -> dict[str, FloatArray]:
         return {name: np.asarray(getattr(self, name)) for name in _WEIGHTS}
 
+    def _code(self, context: Context, arm: Any) -> Float[Array, "C"]:
+        """Which arm was played: its features, a vector as it is, else one of K."""
+        if self.reads_features:
+            return jnp.asarray(context.features[arm])
+        if jnp.ndim(arm):
+            return jnp.asarray(arm)
+        return jax.nn.one_hot(arm, self.weight_input.shape[1] // 2, dtype=jnp.result_type(float))
+
 
 def RecurrentThompson(  # noqa: N802
     problem: AnyProblem, *, form: str = "residual", hidden: int = 32, seed: int = 0
@@ -113,7 +134,7 @@ def RecurrentThompson(  # noqa: N802
     Args:
         problem: what it is to play.
         form: "residual" moves the posterior, "free" the prior, so that all that was learned comes through the network.
-        hidden: the number of units.
+        hidden: the number of units, up to 1,024.
         seed: of the weights that don't start at zero.
 
     Returns:
@@ -126,14 +147,16 @@ def RecurrentThompson(  # noqa: N802
         (6, 9)
 
     """
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     model = problem.model
-    units, inputs = check_count("hidden", hidden, least=1), 2 * _code_width(model)
+    units, inputs = check_count("hidden", hidden, least=1, most=MOST_UNITS), 2 * _code_width(model)
     outputs = shift_width(model.posterior(model.prior(1)))
     key = jax.random.key(check_count("seed", seed, least=0, most=2**32 - 1))
     cell = eqx.nn.GRUCell(inputs, units, key=key)
     location, scale = reward_scale(model)
     return RecurrentPolicy(
         form=form,
+        reads_features=seen_features(model) is not None,
         weight_input=cell.weight_ih,
         weight_hidden=cell.weight_hh,
         bias=cell.bias,
@@ -147,19 +170,10 @@ def RecurrentThompson(  # noqa: N802
 
 def _code_width(model: Problem) -> int:
     """How many numbers say which arm was played."""
-    context = first_context(model)
-    if context.features is not None:
-        return int(context.features.shape[1])
+    features = seen_features(model)
+    if features is not None:
+        return int(features.shape[1])
     if isinstance(model, FiniteArms):
         return model.arms
     world = model.draw_world(Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.WORLD))
     return int(jax.eval_shape(lambda: model.best_arm(world, Context())).shape[0])
-
-
-def _code(context: Context, arm: Any, width: int) -> Float[Array, "C"]:
-    """Which arm was played: its features where there are contexts, a vector as it is, else one of K."""
-    if context.features is not None:
-        return jnp.asarray(context.features[arm])
-    if jnp.ndim(arm):
-        return jnp.asarray(arm)
-    return jax.nn.one_hot(arm, width, dtype=jnp.result_type(float))

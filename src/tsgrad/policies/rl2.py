@@ -12,7 +12,15 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_count
 from tsgrad.laws import CategoricalLaw
 from tsgrad.policies.base import Clock, SamplesArms
-from tsgrad.policies.network import check_shapes, gated_shapes, gated_unit, last_axis, reward_scale, standardised
+from tsgrad.policies.network import (
+    MOST_UNITS,
+    check_shapes,
+    gated_shapes,
+    gated_unit,
+    last_axis,
+    reward_scale,
+    standardised,
+)
 from tsgrad.policies.same_arms import check_same_arms
 from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.registry import register
@@ -109,7 +117,7 @@ def RL2(problem: AnyProblem, *, hidden: int = 32, seed: int = 0) -> RL2Policy:  
 
     Args:
         problem: what it is to play; its arms must be the same at all steps.
-        hidden: the number of units.
+        hidden: the number of units, up to 1,024.
         seed: of the weights that don't start at zero.
 
     Returns:
@@ -129,7 +137,7 @@ def RL2(problem: AnyProblem, *, hidden: int = 32, seed: int = 0) -> RL2Policy:  
 
     """
     model = check_same_arms("RL2", problem)
-    units = check_count("hidden", hidden, least=1)
+    units = check_count("hidden", hidden, least=1, most=MOST_UNITS)
     key = jax.random.key(check_count("seed", seed, least=0, most=2**32 - 1))
     cell = eqx.nn.GRUCell(model.arms + 1, units, key=key)
     location, scale = reward_scale(model)
