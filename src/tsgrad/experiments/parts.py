@@ -15,11 +15,10 @@ import pydantic
 
 from tsgrad.artefact import read_json, write_json, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.estimate import Estimator
 from tsgrad.evaluate import Played, RegretBound, regret_bound
-from tsgrad.experiments.plan import STABLE, Plan
+from tsgrad.experiments.plan import AS_PRINTED, STABLE, Plan
 from tsgrad.experiments.rivals import RIVALS
-from tsgrad.experiments.settings import PAIRS
+from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
@@ -90,7 +89,7 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
 def _training(plan: Plan, folder: Path, name: str) -> Part:
     setting, run = plan.setting, run_folder(folder, name)
     options = plan.training_settings(name)
-    estimator = None if name == STABLE else Estimator(*PAIRS[name])
+    estimator = None if name == STABLE else paper_estimator(name.removesuffix(AS_PRINTED))
 
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
