@@ -3,9 +3,9 @@
     python benchmarks/published_bernoulli.py [--steps 10 100 500] [--arms 5 10 50] [--episodes 20000]
 
 Arms with uniform priors, n steps, k arms. Printed: Thompson sampling, Gittins indices and RL2, a recurrent network
-trained by policy gradient. Here: Thompson sampling, finite-horizon Gittins indices where their table is not too large, and
-a trained policy. A mean total reward is n E max theta, which is known exactly, less mean regret, which varies less from
-episode to episode than rewards do.
+trained by policy gradient. Here: Thompson sampling, finite-horizon Gittins indices where their table is not too large,
+and a trained policy. A mean total reward is n E max theta, which is known exactly, less mean regret, which varies less
+from episode to episode than rewards do.
 """
 
 import argparse
@@ -39,7 +39,7 @@ PRINTED = {
     (500, 10): Printed(429.5, 437.8, 432.5),
     (500, 50): Printed(427.2, 463.7, 438.9),
 }
-PRINTED_EPISODES = 1000  # that the authors' released code plays of each policy
+PRINTED_EPISODES = 1000  # that the authors' code plays of each policy without training
 
 Train = Callable[[tg.BernoulliBandit, int], tg.Policy]
 

@@ -175,6 +175,26 @@ def test_the_network_reads_arm_and_reward():
     assert len(seen) == 4
 
 
+@pytest.mark.long
+def test_training_the_network_pays():
+    """Five Bernoulli arms, 20 steps: below plain Thompson sampling, paired, by more than three standard errors."""
+    problem = tg.BernoulliBandit(arms=5)
+    run = tg.train(
+        problem,
+        tg.RL2(problem, hidden=16),
+        tg.Estimator("mean", "self", rollouts=4),
+        horizon=20,
+        episodes=512,
+        iterations=150,
+        learning_rate=0.03,
+        validation_episodes=2048,
+        seed=0,
+    )
+    policies = {"plain": tg.Thompson(), "trained": run.policy}
+    gain, error = tg.compare(problem, policies, horizon=20, episodes=8192, seed=1).difference("plain", "trained")
+    assert gain > 3 * error
+
+
 def test_configurations_name_them():
     training = {"horizon": 5}
     problem = {"kind": "bernoulli", "arms": 3}
