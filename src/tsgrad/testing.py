@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
@@ -199,7 +199,10 @@ def _check_calibrated(probe: dict[str, FloatArray]) -> None:
 
 
 def _check_density(law: Law, what: str, seed: int) -> None:
-    """The density integrates to one: over a box in the middle of the law, 1 / density averages to its volume."""
+    """The density integrates to one: over a box in the middle of the law, 1 / density averages to its volume.
+
+    Where draws are whole numbers, volumes are numbers of points, and the box is the points that are drawn often.
+    """
     home = _home(seed)
 
     def one(episode: Array) -> tuple[Any, Any]:
@@ -209,12 +212,8 @@ def _check_density(law: Law, what: str, seed: int) -> None:
     values, log_prob = _each(one, 16 * _EPISODES)
     if not np.all(np.isfinite(log_prob)):
         raise CheckFailed(f"{what}: log_prob is not finite at some of its own draws")
-    _, width = values.shape
-    centre, root = values.mean(axis=0), np.linalg.cholesky(np.cov(values, rowvar=False).reshape(width, width))
-    standardised = np.linalg.solve(root, (values - centre).T).T
-    half = np.quantile(np.abs(standardised), 0.3 ** (1 / width), axis=0)
-    inside = np.all(np.abs(standardised) < half, axis=1)
-    log_volume = np.sum(np.log(2 * half)) + np.sum(np.log(np.diag(root)))
+    whole = jnp.issubdtype(jax.eval_shape(one, jnp.uint32(0))[0].dtype, jnp.integer)
+    inside, log_volume = _often(values) if whole else _box(values)
     terms = np.where(inside, np.exp(-log_prob - log_volume), 0.0)
     error = terms.std(ddof=1) / np.sqrt(len(terms))
     # The box is chosen from the same draws; with this many of them that moves the average by less than its error.
@@ -223,6 +222,23 @@ def _check_density(law: Law, what: str, seed: int) -> None:
             f"{what}: exp(log_prob) integrates to {1 / terms.mean():.4g} (s.e. {error / terms.mean() ** 2:.2g}),"
             " it must be one: check the normalisation, and that coordinates (or value) are what it is a density of"
         )
+
+
+def _box(values: FloatArray) -> tuple[Bool[np.ndarray, "N"], float]:
+    """Which of the values [N, C] lie in a box in the middle of them, and the logarithm of its volume."""
+    _, width = values.shape
+    centre, root = values.mean(axis=0), np.linalg.cholesky(np.cov(values, rowvar=False).reshape(width, width))
+    standardised = np.linalg.solve(root, (values - centre).T).T
+    half = np.quantile(np.abs(standardised), 0.3 ** (1 / width), axis=0)
+    inside = np.all(np.abs(standardised) < half, axis=1)
+    return inside, float(np.sum(np.log(2 * half)) + np.sum(np.log(np.diag(root))))
+
+
+def _often(values: FloatArray) -> tuple[Bool[np.ndarray, "N"], float]:
+    """Which of the whole-numbered values [N, C] come once in a hundred times or more, and log of how many these are."""
+    _, where, counts = np.unique(values, axis=0, return_inverse=True, return_counts=True)
+    often = counts >= len(values) / 100
+    return often[where.reshape(-1)], float(np.log(often.sum()))
 
 
 def _check_runs(policy: Policy, problem: Problem, horizon: int, seed: int) -> None:

@@ -38,6 +38,8 @@ AS_THOMPSON = {
 }
 OTHERS = {
     "recurrent, free": (PROBLEMS["gaussian"], tg.RecurrentThompson(PROBLEMS["gaussian"], form="free", hidden=3)),
+    **{f"SoftElim, {name}": (PROBLEMS[name], tg.SoftElim()) for name in ("bernoulli", "linear")},
+    "RL2, gaussian": (PROBLEMS["gaussian"], tg.RL2(PROBLEMS["gaussian"], hidden=3)),
 }
 # Rivals that become an IndexPolicy are one policy to the engines: some of them stand for all.
 RIVALS = {

@@ -15,7 +15,7 @@ from tsgrad.evaluate.bounds import BOUND_KINDS, BoundKind, RegretBound, cheap_bo
 from tsgrad.evaluate.result import Numbers, Played, PolicyResult, policy_results
 from tsgrad.evaluate.statistics import Gain, mean_and_error, paired_gains
 from tsgrad.evaluate.tables import as_text, csv_text
-from tsgrad.policies import Policy
+from tsgrad.policies import Policy, Saved
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
     BLOCK,
@@ -61,10 +61,17 @@ class Comparison(NamedTuple):
         bound: RegretBound | None = None,
         to_precision: float | None = None,
         microseconds: Mapping[str, float] | None = None,
+        trained_for: Mapping[str, int] | None = None,
     ) -> "Comparison":
         """What policies did on the same episodes, as a comparison of them."""
         return cls(
-            policy_results(played, reference=reference, confidence=confidence, microseconds=microseconds),
+            policy_results(
+                played,
+                reference=reference,
+                confidence=confidence,
+                microseconds=microseconds,
+                trained_for=trained_for,
+            ),
             horizon,
             len(played[reference].regret),
             seed,
@@ -197,7 +204,7 @@ _READER = pydantic.TypeAdapter(Comparison, config=pydantic.ConfigDict(strict=Tru
 
 def compare(
     problem: AnyProblem,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, Policy | Saved],
     *,
     reference: str | None = None,
     confidence: float = CONFIDENCE,
@@ -212,7 +219,8 @@ def compare(
 
     Args:
         problem: what is played.
-        policies: what plays it, by name.
+        policies: what plays it, by name; what `tsgrad.load` gives may be handed over whole, and one that was trained
+            for another horizon is then marked.
         reference: the policy that gains are over, the first unless told.
         confidence: with which all intervals hold at once.
         bound: a kind of `tsgrad.regret_bound`; "auto" takes the tightest that costs seconds at most, None takes none.
@@ -248,7 +256,11 @@ def compare(
         check_choice("bound", bound, ("auto", *BOUND_KINDS))
     if to_precision is not None:
         start = start.part(episodes=_checked_start(start.episodes, to_precision, most_episodes, policies))
-    ready = {name: ready_for(problem, policy, start) for name, policy in policies.items()}
+    saved = {name: given for name, given in policies.items() if isinstance(given, Saved)}
+    ready = {
+        name: ready_for(problem, given.policy if isinstance(given, Saved) else given, start)
+        for name, given in policies.items()
+    }
     engines = {name: simulation_engine(problem, policy, engine=engine) for name, policy in ready.items()}
     limit = _limit(problem, start, bound)
 
@@ -276,10 +288,13 @@ def compare(
         bound=limit,
         to_precision=to_precision,
         microseconds=cost,
+        trained_for={
+            name: given.horizon for name, given in saved.items() if given.horizon not in (None, start.horizon)
+        },
     )
 
 
-def _checked_start(episodes: int, to_precision: float, most_episodes: int, policies: Mapping[str, Policy]) -> int:
+def _checked_start(episodes: int, to_precision: float, most_episodes: int, policies: Mapping[str, Any]) -> int:
     """How many episodes come first, in whole blocks, where more may follow."""
     check_array("to_precision", to_precision, above=0)
     check_count("most_episodes", most_episodes, least=episodes)

@@ -15,11 +15,10 @@ import pydantic
 
 from tsgrad.artefact import read_json, write_json, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.estimate import Estimator
 from tsgrad.evaluate import Played, RegretBound, regret_bound
-from tsgrad.experiments.plan import STABLE, Plan
+from tsgrad.experiments.plan import AS_PRINTED, STABLE, Plan
 from tsgrad.experiments.rivals import RIVALS
-from tsgrad.experiments.settings import PAIRS
+from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
@@ -30,7 +29,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
-STABLE_ROLLOUTS = 8000  # of the default recipe in an iteration, to judge how long it takes
+STABLE_ROLLOUTS = 4000  # of the default recipe in an iteration, to judge how long it takes
 
 
 class Part(NamedTuple):
@@ -90,7 +89,7 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
 def _training(plan: Plan, folder: Path, name: str) -> Part:
     setting, run = plan.setting, run_folder(folder, name)
     options = plan.training_settings(name)
-    estimator = None if name == STABLE else Estimator(*PAIRS[name])
+    estimator = None if name == STABLE else paper_estimator(name.removesuffix(AS_PRINTED))
 
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:

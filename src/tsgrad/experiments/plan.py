@@ -8,10 +8,11 @@ import pydantic
 
 from tsgrad.artefact import TEMPORARY, Taken, read_json, write_json
 from tsgrad.checks import BadInput, check_count
-from tsgrad.experiments.settings import Setting, setting_named
+from tsgrad.experiments.settings import STEPS, Setting, setting_named
 
 NULL_PAIRS = ("obs/null", "mean/null", "bayes/null")
 STABLE = "stable"  # the name of the training with the default recipe of `train`
+AS_PRINTED = " as printed"  # ends the name of a training with the learning rate as printed
 LEAST_ITERATIONS, LEAST_EPISODES = 4, 256
 
 
@@ -47,18 +48,19 @@ class Plan(pydantic.BaseModel):
 
     @property
     def trainings(self) -> list[str]:
-        """The paper's pairs, and the default recipe."""
-        return [*self.setting.trained, STABLE]
+        """The paper's pairs, the default recipe, and the pairs once more with the learning rate as printed."""
+        return [*self.setting.trained, STABLE, *(pair + AS_PRINTED for pair in self.setting.trained)]
 
     def training_settings(self, training: str) -> dict[str, Any]:
-        """The paper's hyper-parameters, or the default recipe: what `train` takes."""
+        """The paper's hyper-parameters, its rate times `STEPS` or as printed, or the default recipe: for `train`."""
         given = {"horizon": self.setting.horizon, "iterations": self.iterations, "seed": self.seed}
         if training == STABLE:
             return given
+        printed = self.setting.learning_rate
         return {
             **given,
             "episodes": self.setting.episodes,
-            "learning_rate": self.setting.learning_rate,
+            "learning_rate": printed if training.endswith(AS_PRINTED) else round(STEPS * printed, 6),
             "schedule": "constant",
             "optimizer": "adam",
         }

@@ -39,13 +39,16 @@ from tsgrad.policies.rivals import (
     Uniform,
     check_applies,
 )
+from tsgrad.policies.rl2 import RL2, RL2Policy
 from tsgrad.policies.shifted import shifted
+from tsgrad.policies.soft_elim import SoftElim
 from tsgrad.policies.thompson import Thompson
 
 __all__ = [
+    "RL2",
+    "BayesUCB",
     "Bonus",
     "BonusThompson",
-    "BayesUCB",
     "Clock",
     "FiniteHorizonGittins",
     "Greedy",
@@ -55,6 +58,7 @@ __all__ = [
     "Memoryless",
     "OptimisticGittins",
     "Policy",
+    "RL2Policy",
     "RecurrentPolicy",
     "RecurrentThompson",
     "RelaxationSampling",
@@ -71,6 +75,7 @@ __all__ = [
     "SatisficingThompson",
     "Saved",
     "ScaledThompson",
+    "SoftElim",
     "Thompson",
     "TopTwoThompson",
     "Uniform",

@@ -10,7 +10,7 @@ import numpy as np
 from tsgrad.estimate import gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
-from tsgrad.experiments import applicable_rivals
+from tsgrad.experiments import Rivals, applicable_rivals
 from tsgrad.policies import Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
@@ -32,19 +32,19 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     folder = Path(folder)
     run, configuration = RunFolder(folder).run(), RunFolder(folder).configuration()
     problem, horizon = run.problem, configuration.training.horizon
-    others = applicable_rivals(problem, horizon) if rivals else {}
+    others = applicable_rivals(problem, horizon) if rivals else None
     policies: dict[str, Policy] = {
         PLAIN: Thompson(),
         START: run.start,
         TRAINED: run.policy,
         LAST: run.last,
-        **{spoken_rival(name): rival for name, rival in others.items()},
+        **{spoken_rival(name): rival for name, rival in ({} if others is None else others.ready).items()},
     }
     comparison = _evaluate(problem, policies, configuration, episodes=episodes, seed=seed)
     data = to_data(problem)
     arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
     labels = arm_labels(data, arms or 0)
-    sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison))]
+    sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison, others))]
     if comparison.bound is not None:
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
     sections += [
@@ -59,7 +59,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     ]
     return Report(
         title=problem_title(data, horizon, arms),
-        subtitle=f"{type(run.start).__name__}, trained with {configuration.estimator.build().name} over "
+        subtitle=f"{type(run.start).__name__}, trained with {configuration.build_estimator(configuration.build_problem()).name} over "
         f"{configuration.training.iterations:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
         key_figures=key_figures(comparison, TRAINED),
@@ -71,11 +71,22 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     )
 
 
-def _remark(comparison: Comparison) -> str:
-    """How the trained policy stands to the best of its rivals; or how to have them on the page."""
+def _remark(comparison: Comparison, others: Rivals | None) -> str:
+    """How the trained policy stands to its rivals, and which of them are missing, with the reason; or how to have them
+    on the page.
+    """
+    if others is None:
+        return "`tsgrad report` adds the rivals that apply to this problem."
+    reasons = "; ".join(f"{spoken_rival(name)} ({reason})" for name, reason in others.left_out.items())
+    missing = f" Left out: {reasons}." if reasons else ""
+    return (_against_rivals(comparison) + missing).strip()
+
+
+def _against_rivals(comparison: Comparison) -> str:
+    """How the trained policy stands to the best of its rivals, if there are any."""
     rivals = [name for name in comparison.names if name not in (PLAIN, START, TRAINED, LAST)]
     if not rivals:
-        return "`tsgrad report` adds the rivals that apply to this problem."
+        return ""
     best = min(rivals, key=lambda name: comparison.regret[name])
     excess, error = comparison.difference(TRAINED, best)
     if abs(excess) <= INTERVAL_Z * error:
@@ -146,7 +157,7 @@ def _concerns(run: Run, configuration: Configuration, comparison: Comparison) ->
         gradient(
             run.problem,
             policy,
-            configuration.estimator.build(),
+            configuration.build_estimator(configuration.build_problem()),
             horizon=settings.horizon,
             episodes=settings.episodes,
             seed=settings.seed,
@@ -166,7 +177,7 @@ def _concerns(run: Run, configuration: Configuration, comparison: Comparison) ->
 
 
 def _facts(folder: Path, problem: dict[str, Any], configuration: Configuration, comparison: Comparison) -> list[Fact]:
-    settings, estimator = configuration.training, configuration.estimator.build()
+    settings, estimator = configuration.training, configuration.build_estimator(configuration.build_problem())
     facts = [
         Fact("Problem", problem_words(problem)),
         Fact("Horizon", f"{settings.horizon} steps"),

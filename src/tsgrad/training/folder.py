@@ -152,10 +152,6 @@ class RunFolder:
         if not self.is_finished:
             raise BadInput(f"{self.path} holds no finished run: finish it with 'tsgrad resume {self.path}'")
         result = read_json(self.path / "result.json", "result")
-        if result.pop("run", None) != self.fingerprint:
-            raise BadInput(
-                f"{self.path / 'result.json'} is of a run with another config.toml: undo what was changed there"
-            )
         problem = configuration.build_problem()
         try:
             found = Found(**{name: result.pop(name) for name in Found.model_fields})

@@ -11,7 +11,7 @@ import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
 from tsgrad.estimate import Estimator, ScoreName, described
-from tsgrad.policies import BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
+from tsgrad.policies import RL2, BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import from_data
 from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
@@ -203,6 +203,9 @@ class Configuration(_Settings):
         if kind == "recurrent" and "weight_input" not in options:
             _check_keys(kind, options, ["form", "hidden", "seed"])
             return RecurrentThompson(problem, **options)
+        if kind == "rl2" and "weight_input" not in options:
+            _check_keys(kind, options, ["hidden", "seed"])
+            return RL2(problem, **options)
         policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
         return policy
 
