@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_count
+from tsgrad.checks import BadInput, check_count, check_share, check_type
 from tsgrad.estimate import Estimator
 from tsgrad.estimate.recorded import replayed_gradients
 from tsgrad.evaluate.innovations import Group, grouped, innovations
@@ -148,8 +148,8 @@ def diagnose(
         'obs'
 
     """
-    if not 0 < level < 1:
-        raise BadInput(f"level must be between 0 and 1, got {level}")
+    check_share("level", level)
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     if not isinstance(episodes, Recorded):
         if horizon is None:
             raise BadInput("horizon must be given where episodes are to be simulated")

@@ -11,11 +11,11 @@ import numpy as np
 import optax
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, TrainingStopped, check_type
+from tsgrad.checks import BadInput, TrainingStopped, check_path, check_type
 from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import AnyProblem
+from tsgrad.problems import AnyProblem, check_precision
 from tsgrad.registry import to_data
 from tsgrad.simulation import Workload, simulated, simulation_engine
 from tsgrad.streams import Purpose
@@ -78,7 +78,7 @@ def train(
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.ReshapedThompson(problem)")
     estimator = Estimator() if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
-    folder = None if out is None else RunFolder(Path(out))
+    folder = None if out is None else RunFolder(check_path("out", out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
         settings_used = checked_settings.model_copy(update={"engine": training.engine})
@@ -97,7 +97,7 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
         The run, as `tsgrad.train` gives it.
 
     """
-    folder = RunFolder(Path(out))
+    folder = RunFolder(check_path("out", out))
     folder.clean()
     configuration = folder.configuration()
     problem = configuration.build_problem()
@@ -119,6 +119,7 @@ class _Training:
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         prepared(policy, problem, settings.horizon)
+        check_precision(problem, settings.precision)
         self.optimizer = build_optimizer(
             settings.learning_rate,
             settings.schedule,
