@@ -173,7 +173,7 @@ def disturbed(home: Path, name: str, work: Work, times: int, number: signal.Sign
     count = {"stopped": 0, "done in between": 0, "other files": 0, "wrong exit code": 0, "traceback": 0}
     while count["stopped"] < times:
         folder.mkdir(exist_ok=True)
-        code, errors = stopped(work.next(folder), rng.uniform(0.05, usual), number)
+        code, errors = stopped(work.next(folder), rng.uniform(0.05, 1.3 * usual), number)
         count["traceback"] += "Traceback" in errors
         if code == 0:
             count["done in between"] += 1
