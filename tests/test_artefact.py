@@ -35,11 +35,11 @@ def test_every_flipped_bit_is_noticed_or_changes_nothing(tmp_path):
     assert noticed > len(content)
 
 
-def test_a_file_without_a_checksum_is_taken_as_it_is(tmp_path):
+def test_a_file_that_says_it_was_edited_is_taken_as_it_is(tmp_path):
     path = tmp_path / "thing.json"
     write_json(path, "thing", {"number": 1})
     content = json.loads(path.read_text())
-    del content["sha256"]
+    content["sha256"] = "edited"
     path.write_text(json.dumps({**content, "number": 2}))
     assert read_json(path, "thing")["number"] == 2
 

@@ -236,7 +236,7 @@ BAD = {
         "arm = 3",
         "a key of problem .kind 'bernoulli'. must be one of alpha, beta, arms, got 'arm'",
     ),
-    "a bad number": ("arms = 3", "arms = 0", "arms must be an integer >= 1, got 0"),
+    "a bad number": ("arms = 3", "arms = 0", "arms must be an integer from 1 to 2147483647, got 0"),
     "a bad metric": ('metric = "mean"', 'metric = "main"', "metric must be one of .*did you mean 'mean'"),
     "an illegal pair": (
         'baseline = "oracle"',

@@ -9,11 +9,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_path
 
 FORMAT = 1
 TEMPORARY = ".half-written"  # what a killed process may leave behind
 CHECKSUM = "sha256"  # of everything else in an artefact
+EDITED = "edited"  # in its place, by whoever changes a file and means it
 
 
 class Taken(BadInput):
@@ -72,16 +73,17 @@ def write_json(path: str | Path, what: str, content: dict[str, Any], *, new: boo
 
 
 def read_json(path: str | Path, what: str) -> dict[str, Any]:
-    """Reads an artefact and checks that it is what it should be; without a checksum it is taken as it is."""
+    """Reads an artefact and checks that it is what it should be; one that says it was edited is taken as it is."""
     artefact = parsed(path)
     if not isinstance(artefact, dict) or artefact.get("tsgrad") != what:
         raise BadInput(f"{path} is not a tsgrad {what} file")
     if artefact.get("format") != FORMAT:
         raise BadInput(f"{path} has format {artefact.get('format')!r}, this version reads {FORMAT}: write it again")
     expected = artefact.pop(CHECKSUM, None)
-    if expected is not None and expected != checksum(artefact):
+    if expected not in (EDITED, checksum(artefact)):
         raise BadInput(
-            f"{path} is damaged, or was edited: write it again, or take out its {CHECKSUM} if the change was meant"
+            f"{path} is damaged, or was edited: write it again, or, if the change was meant, put {EDITED!r} in place of"
+            f" its {CHECKSUM}"
         )
     return artefact
 
@@ -94,10 +96,10 @@ def checksum(content: dict[str, Any]) -> str:
 def parsed(path: str | Path) -> Any:
     """The content of a JSON file, whatever it is."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(check_path("path", path).read_text(encoding="utf-8"))
+    except BadInput:
+        raise
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
-    except TypeError:
-        raise BadInput(f"path must be a path, got {path!r:.80}") from None
     except (ValueError, RecursionError):
         raise BadInput(f"{path} is not a complete JSON file: write it again") from None

@@ -18,7 +18,7 @@ from jaxtyping import Array, Bool, Float
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_count, check_type
 from tsgrad.estimate import log_likelihood, weighted_score
 from tsgrad.laws import Law
 from tsgrad.policies import (
@@ -47,6 +47,8 @@ class CheckFailed(AssertionError):
 
 def check_problem(problem: Problem, *, horizon: int = 8, seed: int = 0) -> None:
     """Checks a problem: structure, rewards, calibration by simulation, densities, best arms, round trip to disk."""
+    check_type("problem", problem, Problem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_count("horizon", horizon, least=1)
     _check_belief(problem, horizon)
     probe = _probe(problem, horizon, seed)
     _check_mean_zero(

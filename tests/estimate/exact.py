@@ -36,7 +36,7 @@ def gaussian_reward(problem, policy, horizon):
         pulled = jnp.eye(2)[arm]
 
         def second(reward, pulled=pulled):
-            belief = GaussianBelief(pulled, pulled * reward)
+            belief = GaussianBelief(pulled, pulled * (reward - problem.prior_mean))
             return jnp.sum(choice(belief, 2) * problem.posterior_means(belief, tg.Context()))
 
         total += first[arm] * jnp.sum(WEIGHTS * jax.vmap(second)(problem.prior_mean[arm] + spread * NODES))

@@ -57,7 +57,7 @@ def test_the_free_form_sees_the_history_alone():
 def test_bad_input():
     with pytest.raises(tg.BadInput, match="form must be one of residual, free, got 'fre'"):
         tg.RecurrentThompson(HETERO, form="fre")
-    with pytest.raises(tg.BadInput, match="this problem needs 4 and 4: make it with RecurrentThompson"):
+    with pytest.raises(tg.BadInput, match="this problem needs 4 and 4, or other inputs: make it with"):
         tg.simulate(tg.GaussianBandit(arms=2), tg.RecurrentThompson(HETERO), horizon=2, episodes=1, seed=0)
 
 

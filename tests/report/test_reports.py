@@ -323,7 +323,7 @@ def test_damaged_files_of_a_run_are_one_line(run_folder, tmp_path, file, damage)
 )
 def test_damaged_results_are_one_line(reproduction_folder, tmp_path, damage, monkeypatch, capsys):
     written = json.loads((reproduction_folder / "many" / "results.json").read_text())
-    del written["sha256"]  # which would tell the damage before anything else is looked at
+    written["sha256"] = "edited"  # the checksum would tell the damage before anything else is looked at
     damage(written["results"])
     (tmp_path / "results.json").write_text(json.dumps(written))
     code, _, errors = command(monkeypatch, capsys, tmp_path)

@@ -49,7 +49,7 @@ def variance(
         horizon=steps,
         episodes=episodes,
         seed=seed,
-        engine=configuration.training.engine,
+        engine="jax" if configuration.training.engine == "jax" else "auto",  # not every pair has a kernel
         precision=configuration.training.precision,
     )
     print_whole(study.table())

@@ -268,6 +268,7 @@ def episode_gradients(
 
     """
     checked = Workload.of(Purpose.TRAINING, workload)
+    check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     chosen = tuple(estimators.values())
     ready = _checked(problem, policy, chosen, checked)
     computing = gradient_engine(problem, ready, chosen, engine=engine, every_episode=True)

@@ -15,7 +15,7 @@ from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
 from tsgrad.estimate.score import gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import AnyProblem, FiniteArms, Problem
+from tsgrad.problems import AnyProblem, FiniteArms, Problem, check_precision
 from tsgrad.simulation import BLOCK, Precision, Recorded, Workload, from_live_rollout, over_blocks, regret, replay
 from tsgrad.streams import Address, Purpose
 
@@ -98,6 +98,7 @@ def recorded_gradients(
         The gradients [N, P] of each estimator, by its name.
 
     """
+    check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     chosen = tuple(estimators.values())
     _check_estimators(problem, chosen)
     gradients, _ = replayed_gradients(problem, policy, chosen, episodes, seed, iteration, precision)
@@ -105,6 +106,7 @@ def recorded_gradients(
 
 
 def _check_estimators(problem: AnyProblem, estimators: tuple[Estimator, ...]) -> None:
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     for estimator in estimators:
         check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
         estimator.check(problem)
@@ -120,12 +122,14 @@ def replayed_gradients(
     precision: Precision,
 ) -> tuple[FloatArray, FloatArray]:
     """Gradients [N, E, P] and regrets [N], whether or not the estimators are right for the problem."""
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     check_type(
         "episodes", episodes, Recorded, remedy="tsgrad.Recorded(context=..., pseudo_action=..., arm=..., reward=...)"
     )
     episodes = episodes.with_contexts()
     number, horizon = check_recorded(problem.model, episodes)
     ready = prepared(policy, problem, horizon)
+    check_precision(problem.model, precision)
     address = Address.of(seed=seed, purpose=Purpose.TRAINING, iteration=iteration)
     blocks = over_recorded(
         lambda numbers, block: _block(problem.model, ready, estimators, address, numbers, block), episodes, precision

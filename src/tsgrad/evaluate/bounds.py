@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_choice, check_count
+from tsgrad.checks import BadInput, check_choice, check_count, check_type
 from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
 from tsgrad.evaluate.statistics import mean_and_error
@@ -73,7 +73,9 @@ def regret_bound(
         optimum 0.6
 
     """
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     check_choice("kind", kind, BOUND_KINDS)
+    check_count("seed", seed, least=0, most=2**64 - 1)
     horizon = check_count("horizon", horizon, least=1)
     check_count("episodes", episodes, least=FEWEST_EPISODES)
     truth = problem.truth

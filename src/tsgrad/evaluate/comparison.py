@@ -9,7 +9,7 @@ import pydantic
 from rich.table import Table
 
 from tsgrad.artefact import read_json, write_json, write_text
-from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.checks import BadInput, check_array, check_choice, check_count, check_flag, check_share, check_type
 from tsgrad.evaluate import comparison_formats as formats
 from tsgrad.evaluate.bounds import BOUND_KINDS, BoundKind, RegretBound, cheap_bound, regret_bound
 from tsgrad.evaluate.result import Numbers, Played, PolicyResult, policy_results
@@ -247,11 +247,12 @@ def compare(
     """
     start = Workload.of(Purpose.EVALUATION, workload)
     check_count("episodes", start.episodes, least=2)
+    check_type("policies", policies, Mapping, remedy='such as {"plain": tsgrad.Thompson()}')
+    check_flag("timing", timing)
     if not policies:
         raise BadInput("policies must name at least one policy, got none")
     reference = next(iter(policies)) if reference is None else check_choice("reference", reference, policies)
-    if not (isinstance(confidence, float) and 0 < confidence < 1):
-        raise BadInput(f"confidence must be between 0 and 1, got {confidence!r}")
+    check_share("confidence", confidence)
     if bound is not None:
         check_choice("bound", bound, ("auto", *BOUND_KINDS))
     if to_precision is not None:
@@ -296,7 +297,8 @@ def compare(
 
 def _checked_start(episodes: int, to_precision: float, most_episodes: int, policies: Mapping[str, Any]) -> int:
     """How many episodes come first, in whole blocks, where more may follow."""
-    check_array("to_precision", to_precision, above=0)
+    if check_array("to_precision", to_precision, above=0).ndim:
+        raise BadInput(f"to_precision must be one number, got {to_precision!r:.80}")
     check_count("most_episodes", most_episodes, least=episodes)
     if len(policies) < 2:
         raise BadInput(f"to_precision needs a policy beside the reference, got {', '.join(policies)} alone")

@@ -2,16 +2,17 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_count
+from tsgrad.checks import BadInput, check_count, check_share, check_type
 from tsgrad.estimate import Estimator
 from tsgrad.estimate.recorded import replayed_gradients
 from tsgrad.evaluate.innovations import Group, grouped, innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import AnyProblem
+from tsgrad.problems import AnyProblem, Problem
 from tsgrad.simulation import Precision, Recorded, simulate
 from tsgrad.streams import Purpose
 
@@ -148,8 +149,8 @@ def diagnose(
         'obs'
 
     """
-    if not 0 < level < 1:
-        raise BadInput(f"level must be between 0 and 1, got {level}")
+    check_share("level", level)
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     if not isinstance(episodes, Recorded):
         if horizon is None:
             raise BadInput("horizon must be given where episodes are to be simulated")
@@ -159,19 +160,24 @@ def diagnose(
     number, steps = np.shape(episodes.reward)
     check_count("the number of episodes", number, least=FEWEST)
     policy = prepared(policy, problem, steps)
-    seen = _Seen.of(problem, policy, episodes, seed, precision)
+    seen = Seen.of(problem, policy, episodes, seed, precision)
     expected = None
     if not problem.model.exact_posterior:
         own = _simulated(problem.model, policy, steps, number, seed, precision, iteration=1)
-        expected = _Seen.of(problem, policy, own, seed, precision)
-    groups = grouped(problem.model, seen.record, seen.innovations, expected and (expected.record, expected.innovations))
+        expected = Seen.of(problem, policy, own, seed, precision)
+    return judged(problem.model, seen, expected, names=parameter_names(policy), level=level)
+
+
+def judged(model: Problem, seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], level: float) -> Diagnosis:
+    """The diagnosis of episodes; against those that are `expected`, where the model's posterior is approximate."""
+    groups = grouped(model, seen.record, seen.innovations, expected and (expected.record, expected.innovations))
     p_values = [p for group in groups for p in group[-3:]]
     return Diagnosis(
-        _gradient_test(seen.gradients, expected and expected.gradients, parameter_names(policy)),
+        _gradient_test(seen.gradients, expected and expected.gradients, names),
         groups,
         min(1.0, len(p_values) * min(p_values)) if p_values else 1.0,
         level,
-        number,
+        len(seen.innovations),
     )
 
 
@@ -200,7 +206,7 @@ def _simulated(
     return Recorded.of(played)
 
 
-class _Seen(NamedTuple):
+class Seen(NamedTuple):
     """Episodes, their gradients by each estimator [N, P], and the innovations of their rewards [N, T]."""
 
     record: Recorded
@@ -210,7 +216,7 @@ class _Seen(NamedTuple):
     @classmethod
     def of(
         cls, problem: AnyProblem, policy: SamplingPolicy, record: Recorded, seed: int, precision: Precision
-    ) -> "_Seen":
+    ) -> "Seen":
         estimators = tuple(_ESTIMATORS.values())
         gradients, _ = replayed_gradients(problem, policy, estimators, record, seed, 0, precision)
         return cls(
@@ -218,6 +224,11 @@ class _Seen(NamedTuple):
             {name: gradients[:, index] for index, name in enumerate(_ESTIMATORS)},
             innovations(problem.model, policy, record, seed=seed, precision=precision),
         )
+
+    def part(self, first: int, last: int) -> "Seen":
+        """Some of the episodes."""
+        seen: Seen = jax.tree.map(lambda leaf: leaf[first:last], self)
+        return seen
 
 
 def _gradient_test(

@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_count
+from tsgrad.checks import BadInput, check_count, check_type
 from tsgrad.estimate import BASELINES, METRICS, Estimator, episode_gradients, gradient_engine
 from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
@@ -177,12 +177,16 @@ def variance_study(
         [False, False]
 
     """
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     horizon = check_count("horizon", horizon, least=1)
     episodes = check_count("episodes", episodes, least=2)
     if not parameter_names(policy):
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
         estimators = affordable(estimator_pairs(problem), horizon)
+    check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
+    for name, estimator in estimators.items():
+        check_type(f"estimators[{name!r}]", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     trusted = [
         name
         for name, estimator in estimators.items()

@@ -24,6 +24,11 @@ class BetaDraw(NamedTuple):
     def value(self) -> Float[Array, "*batch K"]:
         return jnp.exp(self.log_value)
 
+    @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """The logit of x, which tells draws apart that round to 0 or to 1."""
+        return self.log_value - self.log_complement
+
     @classmethod
     def at(cls, value: Float[Array, "K"]) -> "BetaDraw":
         """The draw that has this value, where only the value is known."""

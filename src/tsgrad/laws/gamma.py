@@ -24,6 +24,11 @@ class GammaDraw(NamedTuple):
     def value(self) -> Float[Array, "*batch K"]:
         return jnp.exp(self.log_value)
 
+    @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """The logarithm, which tells draws apart that round to 0."""
+        return self.log_value
+
     @classmethod
     def at(cls, value: Float[Array, "K"]) -> "GammaDraw":
         """The draw that has this value, where only the value is known."""

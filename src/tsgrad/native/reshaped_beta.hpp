@@ -63,7 +63,7 @@ class ReshapedBeta {
         beta[l] = count[1] + count[2] * (tries[l] - successes[l]);
       }
       draw_beta(keys, t, k, arms_, alpha, beta, log_value, log_complement);
-      winner.offer(k, [&](int l) { return exponential(log_value[l]); });
+      winner.offer(k, [&](int l) { return log_value[l] - log_complement[l]; });  // draws themselves round to 0 or 1
       if constexpr (Score::kAsked) {
         const Real log_left = log_left_[static_cast<std::size_t>(t - 1) * arms_ + k];
         Real* const of_alpha = score.rows + row_of(k);

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import BadInput, check_count, check_type
+from tsgrad.checks import BadInput, check_array, check_count, check_type
 from tsgrad.laws import Law
 from tsgrad.problems import AnyProblem, Context, IndependentArms, Problem, largest
 from tsgrad.registry import from_data, to_data
@@ -188,12 +188,12 @@ Sampling = TypeVar("Sampling", bound=SamplingPolicy)
 
 def split(policy: SamplingPolicy) -> tuple[Any, Any]:
     """The policy as (meta-parameters, the rest), two trees that `equinox.combine` joins again."""
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     return eqx.partition(policy, policy.trainable())
 
 
 def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
     """A name for each meta-parameter, in the order in which they are flattened: `prior_mean[0]`."""
-    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     moving, _ = split(policy)
     names: list[str] = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(moving):
@@ -214,7 +214,10 @@ def with_parameters(policy: Sampling, vector: FloatArray) -> Sampling:
     moving, fixed = split(policy)
     leaves, structure = jax.tree.flatten(moving)
     sizes = [np.size(leaf) for leaf in leaves]
-    pieces = np.split(np.asarray(vector, dtype=np.float64), np.cumsum(sizes)[:-1]) if leaves else []
+    given = check_array("vector", vector)
+    if given.shape != (sum(sizes),):
+        raise BadInput(f"vector must have shape ({sum(sizes)},), one number a meta-parameter, got {given.shape}")
+    pieces = np.split(given, np.cumsum(sizes)[:-1]) if leaves else []
     shaped = [piece.reshape(np.shape(leaf)) for piece, leaf in zip(pieces, leaves, strict=True)]
     moved: Sampling = eqx.combine(jax.tree.unflatten(structure, shaped), fixed)
     return moved

@@ -131,9 +131,12 @@ class FiniteArms(Problem):
     """A bandit with arms 0..K-1. Ties go to the lowest index.
 
     `normal_arms` is true where the posterior of each arm's expected reward is normal: then `arm_moments` say all of it.
+    `ordered_worlds` is true where a world's `order` [K] grows with the arms' means, and tells arms apart whose means
+    round to the same number, such as zero.
     """
 
     normal_arms: ClassVar[bool] = False
+    ordered_worlds: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -164,7 +167,7 @@ class FiniteArms(Problem):
         return self.means(world, context)[arm]
 
     def best_arm(self, world: Any, context: Context) -> Integer[Array, ""]:
-        return largest(self.means(world, context), context)
+        return largest(world.order if self.ordered_worlds else self.means(world, context), context)
 
     def posterior_mean(self, belief: Any, context: Context, arm: Integer[Array, ""]) -> Float[Array, ""]:
         return self.posterior_means(belief, context)[arm]

@@ -1,5 +1,6 @@
 """Arms that pay one or nothing, with beta priors."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import BetaDraw, BetaLaw
 from tsgrad.laws.largest import largest_beta, largest_beta_mean
 from tsgrad.problems.base import ArmMoments, Context
+from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.problems.tabled import BetaArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -35,6 +37,7 @@ class BernoulliBandit(TabledArms):
     """
 
     rewards: ClassVar[Literal["real", "binary", "count"]] = "binary"
+    ordered_worlds: ClassVar[bool] = True
 
     alpha: Leaf
     beta: Leaf
@@ -92,3 +95,9 @@ class BernoulliBandit(TabledArms):
     @property
     def prior_strength(self) -> FloatArray:
         return np.asarray(self.alpha + self.beta)
+
+
+@float32_limits.register
+def _(problem: BernoulliBandit) -> Iterator[str]:
+    yield from within("alpha", problem.alpha, high=STRONGEST)
+    yield from within("beta", problem.beta, high=STRONGEST)

@@ -1,5 +1,6 @@
 """Gaussian arms with known noise: the paper's main example."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalDraw, NormalLaw
 from tsgrad.laws.largest import largest_normal
 from tsgrad.problems.base import ArmMoments, Context
+from tsgrad.problems.precision import float32_limits, near, within
 from tsgrad.problems.tabled import NormalArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -115,3 +117,11 @@ class GaussianBandit(TabledArms):
     @property
     def prior_strength(self) -> FloatArray:
         return np.asarray(1 / self.precision_ratio)
+
+
+@float32_limits.register
+def _(problem: GaussianBandit) -> Iterator[str]:
+    yield from within("prior_std", problem.prior_std)
+    yield from within("noise_std", problem.noise_std)
+    yield from within("prior_std / noise_std", problem.prior_std / problem.noise_std)
+    yield from near("prior_mean", problem.prior_mean, problem.prior_std)

@@ -1,5 +1,6 @@
 """Binary rewards that depend on features: no closed-form posterior, the belief is the history."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
@@ -12,7 +13,8 @@ from tsgrad.laws import FramedDraw
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.contexts import as_features
 from tsgrad.problems.featured import FeaturedArms
-from tsgrad.problems.normal_prior import Whitened, check_normal_prior
+from tsgrad.problems.normal_prior import Whitened, check_normal_prior, normal_prior_limits
+from tsgrad.problems.precision import float32_limits
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -165,3 +167,8 @@ def _mode(belief: LogisticBelief) -> Float[Array, "d"]:
 
     start = (jnp.int32(0), belief.mode, jnp.asarray(jnp.inf, belief.mode.dtype))
     return jax.lax.while_loop(unfinished, improve, start)[1]
+
+
+@float32_limits.register
+def _(problem: LogisticBandit) -> Iterator[str]:
+    return normal_prior_limits(problem)

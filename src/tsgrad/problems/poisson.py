@@ -1,5 +1,6 @@
 """Arms that pay counts, with gamma priors."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
@@ -10,6 +11,7 @@ from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import GammaDraw, GammaLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -33,6 +35,7 @@ class PoissonBandit(IndependentArms):
     """
 
     rewards: ClassVar[Literal["real", "binary", "count"]] = "count"
+    ordered_worlds: ClassVar[bool] = True
 
     shape: Leaf
     rate: Leaf
@@ -72,3 +75,10 @@ class PoissonBandit(IndependentArms):
 
     def strength(self, belief: PoissonBelief, context: Context) -> Float[Array, "K"]:
         return self.posterior(belief).rate
+
+
+@float32_limits.register
+def _(problem: PoissonBandit) -> Iterator[str]:
+    yield from within("shape", problem.shape, high=STRONGEST)
+    yield from within("rate", problem.rate)
+    yield from within("shape / rate", problem.shape / problem.rate, high=STRONGEST)  # counts are 32 bits long

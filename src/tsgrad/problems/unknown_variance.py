@@ -1,14 +1,17 @@
 """Gaussian arms whose noise is unknown too, with normal-inverse-gamma priors."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalGammaDraw, NormalGammaLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.precision import STRONGEST, float32_limits, near, within
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -94,3 +97,12 @@ class UnknownVarianceBandit(IndependentArms):
 
     def strength(self, belief: UnknownVarianceBelief, context: Context) -> Float[Array, "K"]:
         return self.posterior(belief).weight
+
+
+@float32_limits.register
+def _(problem: UnknownVarianceBandit) -> Iterator[str]:
+    # Squares of rewards are added up: with means that lie far apart for their noise, little of it is left of them.
+    yield from within("prior_weight", problem.prior_weight, 1e-4, STRONGEST)
+    yield from within("shape", problem.shape, 0.1, STRONGEST)  # below, variances exceed all of float32
+    yield from within("rate", problem.rate)
+    yield from near("prior_mean", problem.prior_mean, np.sqrt(problem.rate / (problem.shape * problem.prior_weight)))

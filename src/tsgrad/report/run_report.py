@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tsgrad.checks import check_path
 from tsgrad.estimate import gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
@@ -29,7 +30,7 @@ PLAIN, START, TRAINED, LAST = "Thompson sampling", "start of training", "trained
 
 def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, rivals: bool = True) -> Report:
     """Reads a finished run and plays its policies, and with `rivals` all that apply, on `episodes` fresh episodes."""
-    folder = Path(folder)
+    folder = check_path("folder", folder)
     run, configuration = RunFolder(folder).run(), RunFolder(folder).configuration()
     problem, horizon = run.problem, configuration.training.horizon
     others = applicable_rivals(problem, horizon) if rivals else None

@@ -66,7 +66,10 @@ ALL_ARMS = Conditions()
 
 
 def _check_available(available: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    array = np.asarray(available)
+    try:
+        array = np.asarray(available)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
     if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
         raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
     empty = np.flatnonzero(~array.any(axis=1))

@@ -11,11 +11,11 @@ import numpy as np
 import optax
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, TrainingStopped, check_type
+from tsgrad.checks import BadInput, TrainingStopped, check_path, check_type
 from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, score_used
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import AnyProblem
+from tsgrad.problems import AnyProblem, check_precision
 from tsgrad.registry import to_data
 from tsgrad.simulation import Workload, simulated, simulation_engine
 from tsgrad.streams import Purpose
@@ -82,7 +82,7 @@ def train(
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
-    folder = None if out is None else RunFolder(Path(out))
+    folder = None if out is None else RunFolder(check_path("out", out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
         folder.start(training.described(), training.provenance)
@@ -100,7 +100,7 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
         The run, as `tsgrad.train` gives it.
 
     """
-    folder = RunFolder(Path(out))
+    folder = RunFolder(check_path("out", out))
     folder.clean()
     configuration = folder.configuration()
     problem = configuration.build_problem()
@@ -121,6 +121,7 @@ class _Training:
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         settings = settings.for_parameters(len(self.names))
+        check_precision(problem, settings.precision)
         policy = prepared(policy, problem, settings.horizon)
         estimator = estimator.with_score(score_used(problem, policy, estimator, settings.horizon))
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings

@@ -153,7 +153,8 @@ def upper_quantile(alpha: Float[Array, "K"], beta: Float[Array, "K"], above: Flo
 
     def step(_: Any, y: Float[Array, "K"]) -> Float[Array, "K"]:
         log_value, log_complement = jax.nn.log_sigmoid(y), jax.nn.log_sigmoid(-y)
-        exceeded = jnp.log(special.betainc(beta, alpha, jnp.exp(log_complement)))
+        chance = special.betainc(beta, alpha, jnp.exp(log_complement))
+        exceeded = jnp.log(jnp.maximum(chance, np.finfo(chance.dtype).tiny))
         density = alpha * log_value + beta * log_complement - special.betaln(alpha, beta)
         move = (exceeded - wanted) * jnp.exp(exceeded - density)
         return y + jnp.clip(move, -spread, spread)
