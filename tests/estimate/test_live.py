@@ -132,7 +132,7 @@ def test_bad_episodes():
         (wrong("reward", lambda reward: reward[0]), r"episodes.reward must have axes \[N, T\]"),
         (wrong("arm", lambda arm: arm[:, :2]), r"episodes.arm must have axes \[N, T\] first, \(4, 3\)"),
         (
-            wrong("pseudo_action", lambda draw: put(draw, (3, 0), 1.5)),
+            wrong("pseudo_action", lambda draw: put(draw, (3, 0, live.arm[3, 0]), 1.5)),
             r"episodes.pseudo_action\[3, 0\] has zero density under this policy",
         ),
     ]
