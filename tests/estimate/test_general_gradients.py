@@ -57,7 +57,7 @@ def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
     """16 pairs x 5 meta-parameters, 30,000 episodes: 80 comparisons, false alarm once in 1,000 seeds."""
     policy = policy(CORRELATED)
     with jax.enable_x64(True):
-        slope = jax.jit(jax.grad(lambda moving: linear_reward(CORRELATED, moving, horizon)))
+        slope = jax.grad(lambda moving: linear_reward(CORRELATED, moving, horizon))
         truth = parameter_vector(slope(jax.tree.map(jnp.asarray, policy)))
     estimators = {pair: estimator(pair) for pair in GENERAL_PAIRS}
     found = tg.episode_gradients(CORRELATED, policy, estimators, horizon=horizon, episodes=30_000, seed=5)
