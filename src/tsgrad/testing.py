@@ -244,10 +244,13 @@ def _often(values: FloatArray) -> tuple[Bool[np.ndarray, "N"], float]:
 
 
 def _check_runs(policy: Policy, problem: Problem, horizon: int, seed: int) -> None:
-    """It plays arms that exist, the same ones again for the same seed, in episodes of one step too."""
-    for steps in (1, horizon):
+    """It plays arms that exist, the same ones again for the same seed, in episodes of one step too.
+
+    Those of one step know of no arms that come and go; the others share their compilation with all masks.
+    """
+    for steps, available in ((1, None), (horizon, _all_open(problem, horizon))):
         ready = prepared(policy, problem, steps)
-        found, again = (_trajectories(ready, problem, steps, seed) for _ in range(2))
+        found, again = (_trajectories(ready, problem, steps, seed, available) for _ in range(2))
         if isinstance(problem, FiniteArms) and not np.all((found.arm >= 0) & (found.arm < problem.arms)):
             raise CheckFailed(f"act: arms must be from 0 to {problem.arms - 1}, got {np.unique(found.arm)[:10]}")
         if not np.array_equal(found.arm, again.arm):
@@ -269,7 +272,11 @@ def _check_masks(policy: Policy, problem: FiniteArms, horizon: int, seed: int) -
         )
 
 
-def _trajectories(policy: Policy, problem: Problem, horizon: int, seed: int, available: Any = None) -> Trajectory:
+def _all_open(problem: Problem, horizon: int) -> Any:
+    return np.ones((horizon, problem.arms), bool) if isinstance(problem, FiniteArms) else None
+
+
+def _trajectories(policy: Policy, problem: Problem, horizon: int, seed: int, available: Any) -> Trajectory:
     """A few episodes, in float64: checks are of formulas, not of roundings."""
     where: dict[str, Any] = {"horizon": horizon, "episodes": 256, "seed": seed, "engine": "jax"}
     conditions = Conditions(available=available)
@@ -332,12 +339,14 @@ def _check_score(policy: SamplingPolicy, problem: Problem, horizon: int, seed: i
 
 
 def _first_rollout(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> Trajectory:
-    rollout: Trajectory = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), _trajectories(policy, problem, horizon, seed))
+    found = _trajectories(policy, problem, horizon, seed, _all_open(problem, horizon))
+    rollout: Trajectory = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), found)
     return rollout
 
 
 def _check_start(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> None:
-    plain, ours = (_trajectories(one, problem, horizon, seed) for one in (Thompson(), policy))
+    available = _all_open(problem, horizon)
+    plain, ours = (_trajectories(one, problem, horizon, seed, available) for one in (Thompson(), policy))
     differ = ~np.isclose(plain.arm, ours.arm).reshape(len(plain.reward), -1).all(axis=1)
     if differ.any():
         raise CheckFailed(
