@@ -40,7 +40,9 @@ def score_used(problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator
     model, ready = problem.model, prepared(policy, problem, horizon)
 
     def law() -> Any:
-        context = problem.truth.draw_context(None, Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.CONTEXT), jnp.int32(1))
+        context = problem.truth.draw_context(
+            None, Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.CONTEXT), jnp.int32(1)
+        )
         return ready.law(model, model.prior(horizon), ready.init(model), context, Clock(jnp.int32(1), horizon))
 
     return "conditional" if _is_conditional(ready, model, eqx.filter_eval_shape(law)) else "draw"
@@ -55,7 +57,7 @@ def _log_prob(
 ) -> Float[Array, ""]:
     """What the score of a step is the derivative of."""
     if score == "draw" or not _is_conditional(policy, model, law):
-        return law.log_prob(draw)
+        return jnp.asarray(law.log_prob(draw))
     ranks = jax.lax.stop_gradient(law.ranks(draw))
     arms = jnp.arange(ranks.shape[0])
     if context.available is not None:

@@ -75,7 +75,12 @@ class GammaLaw(OrderedLaw):
         )
         log_value = jnp.sum(weight * log_scaled, axis=0) - jnp.log(rate)
         value = jnp.sum(weight * jnp.exp(log_scaled), axis=0) / rate
-        return self.shape * jnp.log(self.rate) + (self.shape - 1) * log_value - self.rate * value - special.gammaln(self.shape)
+        return (
+            self.shape * jnp.log(self.rate)
+            + (self.shape - 1) * log_value
+            - self.rate * value
+            - special.gammaln(self.shape)
+        )
 
 
 class _Search(NamedTuple):

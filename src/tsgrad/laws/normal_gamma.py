@@ -77,7 +77,11 @@ class NormalGammaLaw(OrderedLaw):
         )
         moved = (location - self.location + scale * jnp.sqrt(2 * shape) * jnp.sinh(y)) / self._student_scale
         tail = jnp.sum(weight * jnp.log1p(moved**2 / (2 * self.shape)), axis=0)
-        normaliser = log_beta(self.shape, jnp.full_like(self.shape, 0.5)) + 0.5 * jnp.log(2 * self.shape) + jnp.log(self._student_scale)
+        normaliser = (
+            log_beta(self.shape, jnp.full_like(self.shape, 0.5))
+            + 0.5 * jnp.log(2 * self.shape)
+            + jnp.log(self._student_scale)
+        )
         return -(self.shape + 0.5) * tail - normaliser
 
     @property

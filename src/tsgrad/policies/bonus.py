@@ -1,4 +1,4 @@
-"""The bonus law: a learned bonus and a learned spread for every arm, by how much is left to do and how much is known."""
+"""The bonus law: a learned bonus and spread for every arm, by how much is left to do and how much is known of it."""
 
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from tsgrad.streams import Address, Purpose, Stream
 
 LEAST_LOG_SPREAD, MOST_LOG_SPREAD = -3.0, 3.0  # without a floor the gradient's noise grows a hundredfold
 _MOST_DEGREE = 8
+_SHORTEST = 1e-6  # range of a logarithm
 _CONTEXTS = 256  # that are looked at to find how different arms can be
 
 
@@ -85,7 +86,9 @@ class Bonus(Memoryless, SamplesArmValues):
         for pair in (("bonus", "log_spread"), ("arm_bonus", "arm_log_spread")):
             shapes = [np.shape(getattr(self, name)) for name in pair]
             if shapes[0] != shapes[1] or len(shapes[0]) != 1:
-                raise BadInput(f"{pair[0]} and {pair[1]} must be lists of the same length, got {shapes[0]}, {shapes[1]}")
+                raise BadInput(
+                    f"{pair[0]} and {pair[1]} must be lists of the same length, got {shapes[0]}, {shapes[1]}"
+                )
         _degree_of(self.bonus)
         self.most_left = None if most_left is None else check_array("most_left", most_left, above=0)
         self.least_known = None if least_known is None else check_array("least_known", least_known, above=0)
@@ -124,12 +127,20 @@ class Bonus(Memoryless, SamplesArmValues):
         return NormalLaw(moments.mean + moments.std * u, moments.std * spread)
 
     def _terms(self, left: Float[Array, ""], strength: Float[Array, "K"]) -> Float[Array, "D K"]:
-        assert self.most_left is not None and self.least_known is not None and self.most_known is not None, "prepare"
-        x = _scaled(jnp.log(left), 0.0, jnp.log(self.most_left))
-        y = _scaled(jnp.log(strength), jnp.log(self.least_known), jnp.log(self.most_known))
+        (no_time, all_time), (least, most) = self._ranges(jnp)
+        x = jnp.clip(_scaled(jnp.log(left), no_time, all_time), -1, 1)
+        y = jnp.clip(_scaled(jnp.log(strength), least, most), -1, 1)
         degree = _degree_of(self.bonus)
         of_left, of_known = _chebyshev(x, degree), _chebyshev(y, degree)
         return jnp.stack([of_left[i] * of_known[j] for i, j in term_degrees(degree)])
+
+    def _ranges(self, library: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """From where to where the logarithms of steps left and strength are scaled, by NumPy or JAX."""
+        ends = (self.most_left, self.least_known, self.most_known)
+        if None in ends:
+            raise BadInput("policy must be prepared for a problem and a horizon before it is asked for its law")
+        all_time, least, most = map(library.log, ends)
+        return (0.0, all_time), (least, most)
 
     def rescaled(self, problem: AnyProblem, horizon: int) -> "Bonus":
         """The same bonus and spread, as polynomials scaled to another horizon: where training there can start.
@@ -142,23 +153,19 @@ class Bonus(Memoryless, SamplesArmValues):
             The policy, the same wherever both scales reach.
 
         """
-        assert self.most_left is not None and self.least_known is not None and self.most_known is not None, "prepare"
         fresh = Bonus(
             bonus=self.bonus, log_spread=self.log_spread, arm_bonus=self.arm_bonus, arm_log_spread=self.arm_log_spread
         ).prepare(problem, horizon)
         degree = _degree_of(self.bonus)
         nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-        x, y = (grid.ravel() for grid in np.meshgrid(nodes, nodes))
-        ranges = [(0.0, policy.most_left, policy.least_known, policy.most_known) for policy in (self, fresh)]
-        log_left = _unscaled(x, 0.0, np.log(ranges[1][1]))
-        log_known = _unscaled(y, np.log(ranges[1][2]), np.log(ranges[1][3]))
-        old = _polynomials(
-            _linear(log_left, 0.0, np.log(ranges[0][1])),
-            _linear(log_known, np.log(ranges[0][2]), np.log(ranges[0][3])),
-            degree,
-        )
-        change = np.linalg.lstsq(_polynomials(x, y, degree), old, rcond=None)[0]
-        moved: Bonus = Bonus(
+        new = [grid.ravel() for grid in np.meshgrid(nodes, nodes)]
+        old = [
+            _scaled((low + high + value * (high - low)) / 2, *range_then)
+            for value, (low, high), range_then in zip(new, fresh._ranges(np), self._ranges(np), strict=True)
+        ]
+        # A polynomial is one in any scale: that which agrees at these points agrees everywhere.
+        change: FloatArray = np.linalg.lstsq(_polynomials(new, degree), _polynomials(old, degree), rcond=None)[0]
+        return Bonus(
             bonus=change @ self.bonus,
             log_spread=change @ self.log_spread,
             arm_bonus=self.arm_bonus,
@@ -167,7 +174,6 @@ class Bonus(Memoryless, SamplesArmValues):
             least_known=fresh.least_known,
             most_known=fresh.most_known,
         )
-        return moved
 
     def trainable(self) -> Any:
         scales = {"most_left", "least_known", "most_known"}
@@ -189,23 +195,15 @@ def term_degrees(degree: int) -> list[tuple[int, int]]:
 
 def _degree_of(coefficients: Any) -> int:
     terms = np.shape(coefficients)[0]
-    degree = round((np.sqrt(8 * terms + 1) - 3) / 2)
+    degree = round((float(np.sqrt(8 * terms + 1)) - 3) / 2)
     if degree < 0 or degree > _MOST_DEGREE or (degree + 1) * (degree + 2) // 2 != terms:
         raise BadInput(f"bonus must have 1, 3, 6, 10 or more coefficients, as many as a polynomial has, got {terms}")
     return degree
 
 
-def _linear(value: Any, low: Any, high: Any) -> Any:
-    """From [low, high] to [-1, 1]; the middle where both ends are one."""
-    return (2 * value - low - high) / np.maximum(high - low, 1e-6)
-
-
-def _unscaled(value: Any, low: Any, high: Any) -> Any:
-    return (low + high + value * np.maximum(high - low, 1e-6)) / 2
-
-
 def _scaled(value: Any, low: Any, high: Any) -> Any:
-    return jnp.clip((2 * value - low - high) / jnp.maximum(high - low, 1e-6), -1, 1)
+    """From [low, high] to [-1, 1]; where both ends are one, to the middle."""
+    return (2 * value - low - high) / (high - low + (high - low < _SHORTEST) * _SHORTEST)
 
 
 def _chebyshev(x: Any, degree: int) -> list[Any]:
@@ -216,9 +214,9 @@ def _chebyshev(x: Any, degree: int) -> list[Any]:
     return terms[: degree + 1]
 
 
-def _polynomials(x: FloatArray, y: FloatArray, degree: int) -> FloatArray:
-    """Every term at points [n] on the host: [n, D]."""
-    of_x, of_y = (np.polynomial.chebyshev.chebvander(value, degree) for value in (x, y))
+def _polynomials(points: list[FloatArray], degree: int) -> FloatArray:
+    """Every term at points x, y [n] on the host: [n, D]."""
+    of_x, of_y = (np.polynomial.chebyshev.chebvander(value, degree) for value in points)
     return np.stack([of_x[:, i] * of_y[:, j] for i, j in term_degrees(degree)], axis=1)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad.checks import check_path
-from tsgrad.estimate import gradient
+from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
 from tsgrad.experiments import Rivals, applicable_rivals
@@ -45,6 +45,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     data = to_data(problem)
     arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
     labels = arm_labels(data, arms or 0)
+    estimator = configuration.build_estimator(problem)
     sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison, others))]
     if comparison.bound is not None:
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
@@ -60,13 +61,13 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     ]
     return Report(
         title=problem_title(data, horizon, arms),
-        subtitle=f"{type(run.start).__name__}, trained with {configuration.build_estimator(configuration.build_problem()).name} over "
+        subtitle=f"{type(run.start).__name__}, trained with {estimator.name} over "
         f"{configuration.training.iterations:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
         key_figures=key_figures(comparison, TRAINED),
-        concerns=_concerns(run, configuration, comparison),
+        concerns=_concerns(run, configuration, estimator, comparison),
         sections=sections,
-        facts=_facts(folder, data, configuration, comparison),
+        facts=_facts(folder, data, configuration, estimator, comparison),
         configuration=(folder / "config.toml").read_text(encoding="utf-8"),
         version=version("tsgrad"),
     )
@@ -152,13 +153,15 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
     return Section("How training went", [text], [picture])
 
 
-def _concerns(run: Run, configuration: Configuration, comparison: Comparison) -> list[Concern]:
+def _concerns(
+    run: Run, configuration: Configuration, estimator: Estimator, comparison: Comparison
+) -> list[Concern]:
     settings = configuration.training
     at_start, at_end = (
         gradient(
             run.problem,
             policy,
-            configuration.build_estimator(configuration.build_problem()),
+            estimator,
             horizon=settings.horizon,
             episodes=settings.episodes,
             seed=settings.seed,
@@ -177,8 +180,10 @@ def _concerns(run: Run, configuration: Configuration, comparison: Comparison) ->
     ]
 
 
-def _facts(folder: Path, problem: dict[str, Any], configuration: Configuration, comparison: Comparison) -> list[Fact]:
-    settings, estimator = configuration.training, configuration.build_estimator(configuration.build_problem())
+def _facts(
+    folder: Path, problem: dict[str, Any], configuration: Configuration, estimator: Estimator, comparison: Comparison
+) -> list[Fact]:
+    settings = configuration.training
     facts = [
         Fact("Problem", problem_words(problem)),
         Fact("Horizon", f"{settings.horizon} steps"),

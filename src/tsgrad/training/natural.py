@@ -7,13 +7,14 @@ import jax.scipy.linalg as linalg
 import optax
 from jaxtyping import Array, Float, Integer
 
+_TINY = 1e-290  # keeps quotients finite where there is no gradient at all
 MOST_PARAMETERS = 500  # beyond, a matrix of all pairs is more than a step is worth
 
 
 class NaturalState(NamedTuple):
     """Running means of gradient and Fisher matrix, and how much of the planned step is taken."""
 
-    count: Integer[Array, ""]
+    steps: Integer[Array, ""]
     gradient: Float[Array, "P"]
     fisher: Float[Array, "P P"]
     trust: Float[Array, ""]
@@ -45,19 +46,19 @@ def natural(
         return NaturalState(jnp.int32(0), jnp.zeros(size), jnp.zeros((size, size)), jnp.ones(()))
 
     def update(descent: Any, state: NaturalState, parameters: Any = None, *, fisher: Any, **_: Any) -> Any:
-        count = state.count + 1
+        steps = state.steps + 1
         gradient = gradient_decay * state.gradient + (1 - gradient_decay) * descent
         mean_fisher = fisher_decay * state.fisher + (1 - fisher_decay) * fisher
         # Running means that start from zero; the step's length makes that of the gradient irrelevant.
-        metric = mean_fisher / (1 - fisher_decay**count)
+        metric = mean_fisher / (1 - fisher_decay**steps)
         diagonal = jnp.diagonal(metric)
         # What has no part in any decision must not make the matrix singular.
-        floor = jnp.maximum(damping * diagonal, 1e-12 * jnp.max(diagonal)) + jnp.finfo(metric.dtype).tiny
+        floor = jnp.maximum(damping * diagonal, 1e-12 * jnp.max(diagonal)) + _TINY
         direction = linalg.solve(metric + jnp.diag(floor), gradient, assume_a="pos")
-        length = jnp.sqrt(jnp.maximum(direction @ metric @ direction, jnp.finfo(metric.dtype).tiny))
-        rate = learning_rate(state.count) if callable(learning_rate) else learning_rate
+        length = jnp.sqrt(jnp.maximum(direction @ metric @ direction, _TINY))
+        rate = learning_rate(state.steps) if callable(learning_rate) else learning_rate
         step = -(state.trust * rate / length) * direction
-        return jnp.where(length > 1e-150, step, 0), NaturalState(count, gradient, mean_fisher, state.trust)
+        return jnp.where(length > 1e-140, step, 0), NaturalState(steps, gradient, mean_fisher, state.trust)
 
     return optax.GradientTransformationExtraArgs(init, update)
 

@@ -316,5 +316,3 @@ class _Training:
 
 def _lists(policy: SamplingPolicy) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
-
-
