@@ -14,6 +14,7 @@ import numpy as np
 from measure import write
 
 import tsgrad as tg
+from tsgrad.evaluate import FEWEST_EPISODES
 from tsgrad.evaluate.diagnosis import Seen, judged
 from tsgrad.evaluate.statistics import paired_gains
 
@@ -41,7 +42,7 @@ def comparisons(repeats: int, episodes: int = 256) -> dict[str, float]:
 def bounds(repeats: int) -> dict[str, float]:
     """V-Zero from the fewest episodes that it takes."""
     found = [
-        tg.regret_bound(tg.GaussianBandit(arms=3), horizon=HORIZON, episodes=256, seed=seed)
+        tg.regret_bound(tg.GaussianBandit(arms=3), horizon=HORIZON, episodes=FEWEST_EPISODES, seed=seed)
         for seed in range(1, repeats + 1)
     ]
     truth = float(np.mean([bound.regret for bound in found]))

@@ -109,7 +109,7 @@ def test_the_trainings_are_the_papers(whole):
             assert used["optimizer"] == "adam"
             assert used["rollouts"] == (2 if training.baseline == "self" else 1)
         else:
-            assert (used["schedule"], used["rollouts"]) == ("cosine", 4)
+            assert (used["schedule"], used["rollouts"]) == ("cosine", 2)
 
 
 def test_tables(whole):
@@ -227,7 +227,9 @@ def test_evaluations_of_others_are_not_taken(tmp_path):
     assert read_evaluation(path, tg.Thompson(), plan) is None
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"tsgrad": "bound", "format": 1, "bound": {"regret": "low"}}'])
+@pytest.mark.parametrize(
+    "damage", ["", "[]", '{"tsgrad": "bound", "format": 1, "sha256": "edited", "bound": {"regret": "low"}}']
+)
 def test_a_damaged_bound_is_one_line(tmp_path, damage):
     (tmp_path / "bound.json").write_text(damage)
     with pytest.raises(tg.BadInput, match=r"bound\.json (does not hold|is not)"):

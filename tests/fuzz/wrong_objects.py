@@ -69,7 +69,7 @@ CALLS = {
             "timing": False,
         },
     ),
-    "regret_bound": (tg.regret_bound, {"problem": PROBLEM, "horizon": 2, "kind": "FH", "episodes": 256, "seed": 0}),
+    "regret_bound": (tg.regret_bound, {"problem": PROBLEM, "horizon": 2, "kind": "FH", "episodes": 512, "seed": 0}),
     "diagnose": (tg.diagnose, {"problem": PROBLEM, "policy": POLICY, "episodes": "many", "horizon": 2, "level": 0.05}),
     "gradient_from_episodes": (
         tg.gradient_from_episodes,

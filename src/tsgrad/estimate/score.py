@@ -122,7 +122,7 @@ def gradients_of(episode: Episode, estimators: tuple[Estimator, ...]) -> Float[A
         jnp.pad(advantages.of(estimator) / estimator.rollouts, ((0, rollouts - estimator.rollouts), (0, 0)))
         for estimator in estimators
     ]
-    found: dict[int, Float[Array, "P"]] = {}
+    found: dict[int, Float[Array, P]] = {}
     for score in sorted({estimator.score for estimator in estimators}):
         of_score = [index for index, estimator in enumerate(estimators) if estimator.score == score]
         sums = jnp.sum(_scores(episode, jnp.stack([weights[index] for index in of_score]), score), axis=1)

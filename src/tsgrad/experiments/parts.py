@@ -15,7 +15,7 @@ import pydantic
 
 from tsgrad.artefact import read_json, write_json, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.evaluate import Played, RegretBound, regret_bound
+from tsgrad.evaluate import FEWEST_EPISODES, Played, RegretBound, regret_bound
 from tsgrad.experiments.plan import AS_PRINTED, STABLE, Plan
 from tsgrad.experiments.rivals import RIVALS
 from tsgrad.experiments.settings import paper_estimator
@@ -165,7 +165,7 @@ def _write_bound(plan: Plan, folder: Path) -> None:
     bound = regret_bound(
         plan.setting.problem,
         horizon=plan.setting.horizon,
-        episodes=max(256, math.ceil(plan.fraction * BOUND_EPISODES)),
+        episodes=max(FEWEST_EPISODES, math.ceil(plan.fraction * BOUND_EPISODES)),
         seed=plan.evaluation_seed,
     )
     write_json(folder / "bound.json", "bound", {"bound": bound._asdict()})

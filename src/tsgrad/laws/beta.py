@@ -85,7 +85,7 @@ class BetaLaw(OrderedLaw):
 
 
 def _log_sigmoid_rise(y: Float[Array, "K"], step: Float[Array, "*n K"]) -> Float[Array, "*n K"]:
-    """log s(y + step) - log s(y) for the sigmoid s, which keeps its digits where the step is small."""
+    """Log s(y + step) - log s(y) for the sigmoid s, which keeps its digits where the step is small."""
     near = jnp.clip(step, -1, 1)
     return -jnp.where(
         jnp.abs(step) < 1,

@@ -153,9 +153,7 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
     return Section("How training went", [text], [picture])
 
 
-def _concerns(
-    run: Run, configuration: Configuration, estimator: Estimator, comparison: Comparison
-) -> list[Concern]:
+def _concerns(run: Run, configuration: Configuration, estimator: Estimator, comparison: Comparison) -> list[Concern]:
     settings = configuration.training
     at_start, at_end = (
         gradient(
