@@ -202,7 +202,7 @@ def gradient_blocks(
     baseline: str,
     rollouts: int,
     single_time: bool,
-    conditional: bool,
+    conditional: bool = False,
     every_episode: bool = False,
     fisher: bool = False,
     threads: int | None = None,

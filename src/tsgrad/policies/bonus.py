@@ -117,7 +117,7 @@ class Bonus(Memoryless, SamplesArmValues):
 
     def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> NormalLaw:
         moments = model.arm_moments(belief, context)
-        terms = self._terms(jnp.asarray(clock.left), model.strength(belief, context))
+        terms = self._terms(clock.left, model.strength(belief, context))
         # A sum of products for each arm, which XLA vectorises; a matrix product would leave it for a library.
         u = jnp.sum(jnp.asarray(self.bonus)[:, None] * terms, axis=0)
         v = jnp.sum(jnp.asarray(self.log_spread)[:, None] * terms, axis=0)
@@ -126,7 +126,7 @@ class Bonus(Memoryless, SamplesArmValues):
         spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))
         return NormalLaw(moments.mean + moments.std * u, moments.std * spread)
 
-    def _terms(self, left: Float[Array, ""], strength: Float[Array, "K"]) -> Float[Array, "D K"]:
+    def _terms(self, left: Any, strength: Float[Array, "K"]) -> Float[Array, "D K"]:
         (no_time, all_time), (least, most) = self._ranges(jnp)
         x = jnp.clip(_scaled(jnp.log(left), no_time, all_time), -1, 1)
         y = jnp.clip(_scaled(jnp.log(strength), least, most), -1, 1)
@@ -164,7 +164,7 @@ class Bonus(Memoryless, SamplesArmValues):
             for value, (low, high), range_then in zip(new, fresh._ranges(np), self._ranges(np), strict=True)
         ]
         # A polynomial is one in any scale: that which agrees at these points agrees everywhere.
-        change: FloatArray = np.linalg.lstsq(_polynomials(new, degree), _polynomials(old, degree), rcond=None)[0]
+        change = np.linalg.lstsq(_polynomials(new, degree), _polynomials(old, degree), rcond=None)[0]
         return Bonus(
             bonus=change @ self.bonus,
             log_spread=change @ self.log_spread,

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import platformdirs
@@ -24,7 +25,7 @@ def kept_table(name: str, horizon: int, compute: Callable[[int], FloatArray], *,
     table = _read(path, name, rank)
     if table is None or len(table) < horizon:
         table = compute(horizon)
-        arrays = {"table": table, "sha256": digest(name, table)}
+        arrays: dict[str, Any] = {"table": table, "sha256": digest(name, table)}
         with contextlib.suppress(BadInput):
             write_whole(path, lambda file: np.savez_compressed(file, **arrays))
     return table

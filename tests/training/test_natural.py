@@ -1,0 +1,124 @@
+"""The natural gradient: its matrix, its steps, and steps that are taken back."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import tsgrad as tg
+from false_alarms import z_bound
+from tsgrad.training.natural import natural
+
+PROBLEM = tg.GaussianBandit(prior_mean=[0.3, 0.0], prior_std=[1.0, 0.6], noise_std=[1.0, 2.0])
+
+
+def _expected_scores(location, scale, threshold, below):
+    """In location and log scale, of a normal arm cut off at a threshold."""
+    cut = (threshold - location) / scale
+    residual = np.where(below, -1.0, 1.0) * np.exp(
+        stats.norm.logpdf(cut) - np.where(below, stats.norm.logcdf(cut), stats.norm.logsf(cut))
+    )
+    return np.array([residual / scale, cut * residual])
+
+
+def _exact_fisher():
+    """E s s' at T = 1 in (prior_mean, half of log_prior_variance) of both arms, over draws with one arm above the other.
+
+    The outer integral is over the loser, the inner over the winner above it, each by Gauss's rule.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    total = np.zeros((4, 4))
+    location, scale = PROBLEM.prior_mean, PROBLEM.prior_std
+    for winner, loser in ((0, 1), (1, 0)):
+        low, high = location[loser] - 9 * scale[loser], location[loser] + 9 * scale[loser]
+        top = max(location + 9 * scale)
+        for node, weight in zip(nodes, weights, strict=True):
+            second = low + (node + 1) / 2 * (high - low)
+            if second >= top:
+                continue
+            best = second + (nodes + 1) / 2 * (top - second)
+            density = (
+                weight * (high - low) / 2 * stats.norm.pdf(second, location[loser], scale[loser])
+                * weights * (top - second) / 2 * stats.norm.pdf(best, location[winner], scale[winner])
+            )  # fmt: skip
+            scores = np.zeros((2, 2, len(nodes)))
+            scores[winner] = _expected_scores(location[winner], scale[winner], np.full_like(best, second), False)
+            scores[loser] = _expected_scores(location[loser], scale[loser], best, True)
+            rows = scores.reshape(4, -1)
+            total += (rows * density) @ rows.T
+    return total
+
+
+@pytest.mark.parametrize("engine", ["jax", "native"])
+def test_the_fisher_matrix_is_exact_at_one_step(engine):
+    """Ten different entries; with 60,000 episodes and the spread of products, a false alarm once in 1,000 seeds."""
+    policy = tg.ReshapedThompson(PROBLEM)
+    found = tg.gradient(
+        PROBLEM, policy, tg.Estimator("mean", "oracle"), horizon=1, episodes=60_000, seed=2, engine=engine, fisher=True
+    )
+    assert found.names[:4] == ("prior_mean[0]", "prior_mean[1]", "log_prior_variance[0]", "log_prior_variance[1]")
+    order, units = [0, 2, 1, 3], np.array([1.0, 2.0, 1.0, 2.0])  # half a logarithm of a variance is one of a deviation
+    matrix = found.fisher[np.ix_(order, order)] * np.outer(units, units)
+    exact = _exact_fisher()
+    # Products of scores that are within a few standard deviations: their spread is below three times their size.
+    error = 3 * np.sqrt(np.outer(np.diag(exact), np.diag(exact)) / 60_000)
+    np.testing.assert_array_less(np.abs(matrix - exact), z_bound(10) * error)
+    np.testing.assert_allclose(found.fisher[4:, :], 0, atol=1e-12)  # nothing was seen, and no time has passed
+
+
+def test_single_steps_give_the_same_matrix():
+    """Over 20,000 episodes, within five parts in a hundred: two estimates of one matrix."""
+    policy = tg.BonusThompson(PROBLEM, degree=1)
+    whole, single = (
+        tg.gradient(
+            PROBLEM,
+            policy,
+            tg.Estimator("mean", "oracle", single_time=single),
+            horizon=5,
+            episodes=200_000,
+            seed=3,
+            fisher=True,
+        ).fisher
+        for single in (False, True)
+    )
+    np.testing.assert_allclose(single, whole, atol=0.05 * np.max(whole))
+
+
+def test_a_step_has_the_length_asked_for():
+    with jax.enable_x64(True):
+        fisher = jnp.array([[4.0, 1.0], [1.0, 3.0]])
+        gradient = jnp.array([0.5, -2.0])
+        optimizer = natural(0.7, damping=0.0)
+        step, state = optimizer.update(gradient, optimizer.init(jnp.zeros(2)), fisher=fisher)
+        assert float(jnp.sqrt(step @ fisher @ step)) == pytest.approx(0.7)
+        wanted = -jnp.linalg.solve(fisher, gradient)
+        assert float(step @ fisher @ wanted) == pytest.approx(0.7 * float(jnp.sqrt(wanted @ fisher @ wanted)))
+        still, _ = optimizer.update(jnp.zeros(2), optimizer.init(jnp.zeros(2)), fisher=fisher)
+        assert np.all(np.asarray(still) == 0)
+        unused, _ = optimizer.update(gradient, state, fisher=jnp.zeros((2, 2)))
+        assert np.all(np.isfinite(unused))
+
+
+def test_what_hurts_is_taken_back():
+    """Steps that are far too long: the run goes back to the best policy, trusts steps less, and ends no worse."""
+    problem = tg.BernoulliBandit(arms=5)
+    run = tg.train(
+        problem, horizon=10, episodes=300, iterations=20, learning_rate=40.0, schedule="constant", check_every=2,
+        validation_episodes=4096, seed=0, progress=False,
+    )  # fmt: skip
+    checked = [row.validation_regret for row in run.history if row.validation_regret is not None]
+    again = [row.meta_parameters for row in run.history[2::2]]
+    assert max(checked) > 1.2 * min(checked)  # it was hurt
+    assert any(one == other for one, other in zip(again, [row.meta_parameters for row in run.history], strict=False))
+    assert checked[-1] < max(checked)
+
+
+def test_more_parameters_than_a_matrix_is_for():
+    from tsgrad.training.settings import TrainingSettings
+
+    few, many = (TrainingSettings(horizon=5).for_parameters(count) for count in (500, 501))
+    assert (few.optimizer, few.iterations) == ("natural", 100)
+    assert many.optimizer["name"] == "adam" and many.iterations == 1000 and many.learning_rate == 0.05
+    said = TrainingSettings(horizon=5, iterations=7, optimizer="natural").for_parameters(1000)
+    assert said.optimizer == "natural" and said.iterations == 7
