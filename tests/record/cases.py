@@ -206,7 +206,7 @@ def compared(problem: Any, policies: dict[str, Any], **options: Any) -> Arrays:
 
 
 def bounded(problem: Any, kinds: tuple[Any, ...]) -> Arrays:
-    found = {kind: tg.regret_bound(problem, horizon=12, kind=kind, episodes=300, seed=3) for kind in kinds}
+    found = {kind: tg.regret_bound(problem, horizon=12, kind=kind, episodes=512, seed=3) for kind in kinds}
     return {kind: np.array([bound.regret, bound.standard_error]) for kind, bound in found.items()}
 
 
