@@ -30,7 +30,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
-STABLE_ROLLOUTS = 4000  # of the default recipe in an iteration, to judge how long it takes
+STABLE_EPISODES, STABLE_ROLLOUTS = 2000, 4  # of our own recipe in an iteration
 
 
 class Part(NamedTuple):
@@ -90,7 +90,7 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
 def _training(plan: Plan, folder: Path, name: str) -> Part:
     setting, run = plan.setting, run_folder(folder, name)
     options = plan.training_settings(name)
-    estimator = None if name == STABLE else Estimator(*PAIRS[name])
+    estimator = Estimator("mean", "self", rollouts=STABLE_ROLLOUTS) if name == STABLE else Estimator(*PAIRS[name])
 
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
@@ -101,8 +101,8 @@ def _training(plan: Plan, folder: Path, name: str) -> Part:
         else:
             train(setting.problem, ReshapedThompson(setting.problem), estimator, out=run, progress=progress, **options)
 
-    rollouts = STABLE_ROLLOUTS if estimator is None else setting.episodes * estimator.rollouts
-    effort = plan.iterations * rollouts * setting.horizon * setting.arms
+    episodes = STABLE_EPISODES if name == STABLE else setting.episodes
+    effort = plan.iterations * episodes * estimator.rollouts * setting.horizon * setting.arms
     return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
 
 

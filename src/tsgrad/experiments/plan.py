@@ -11,7 +11,7 @@ from tsgrad.checks import BadInput, check_count
 from tsgrad.experiments.settings import Setting, setting_named
 
 NULL_PAIRS = ("obs/null", "mean/null", "bayes/null")
-STABLE = "stable"  # the name of the training with the default recipe of `train`
+STABLE = "stable"  # the name of the training with our own recipe: that of `train`, with four rollouts
 LEAST_ITERATIONS, LEAST_EPISODES = 4, 256
 
 
@@ -47,11 +47,11 @@ class Plan(pydantic.BaseModel):
 
     @property
     def trainings(self) -> list[str]:
-        """The paper's pairs, and the default recipe."""
+        """The paper's pairs, and our own recipe."""
         return [*self.setting.trained, STABLE]
 
     def training_settings(self, training: str) -> dict[str, Any]:
-        """The paper's hyper-parameters, or the default recipe: what `train` takes."""
+        """The paper's hyper-parameters, or our own recipe: what `train` takes."""
         given = {"horizon": self.setting.horizon, "iterations": self.iterations, "seed": self.seed}
         if training == STABLE:
             return given
