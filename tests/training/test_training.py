@@ -487,12 +487,18 @@ def test_bad_policy_files(tmp_path):
         ("{", "is not a complete JSON file"),
         ("{}", "is not a tsgrad policy file"),
         ('{"tsgrad": "policy", "format": 99}', "has format 99, this version reads 1"),
-        ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "os.system"}}', "policy.kind must be one of"),
         (
-            '{"tsgrad": "policy", "format": 1, "policy": {"kind": "gaussian", "arms": 2}}',
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "os.system"}}',
+            "policy.kind must be one of",
+        ),
+        (
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "gaussian", "arms": 2}}',
             "policy.kind must be one of .* got 'gaussian'",
         ),
-        ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "reshaped-gaussian"}}', "prior_mean is missing"),
+        (
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "reshaped-gaussian"}}',
+            "prior_mean is missing",
+        ),
     ]:
         path.write_text(content)
         with pytest.raises(tg.BadInput, match=message):
