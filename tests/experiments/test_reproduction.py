@@ -109,7 +109,7 @@ def test_the_trainings_are_the_papers(whole):
             assert used["optimizer"] == "adam"
             assert used["rollouts"] == (2 if training.baseline == "self" else 1)
         else:
-            assert (used["schedule"], used["rollouts"]) == ("cosine", 2)
+            assert (used["schedule"], used["rollouts"]) == ("cosine", 4)
 
 
 def test_tables(whole):

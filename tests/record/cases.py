@@ -215,7 +215,7 @@ def compared(problem: Any, policies: dict[str, Any], **options: Any) -> Arrays:
 
 
 def bounded(problem: Any, kinds: tuple[Any, ...]) -> Arrays:
-    found = {kind: tg.regret_bound(problem, horizon=12, kind=kind, episodes=300, seed=3) for kind in kinds}
+    found = {kind: tg.regret_bound(problem, horizon=12, kind=kind, episodes=512, seed=3) for kind in kinds}
     return {kind: np.array([bound.regret, bound.standard_error]) for kind, bound in found.items()}
 
 
@@ -265,8 +265,9 @@ def on_kernels() -> Iterator[tuple[str, Callable[[], Arrays]]]:
                 yield title, case(every_gradient, problem, policy, pairs, **where)
         policy = bonus(PROBLEMS[name])
         yield f"native: {name}, bonus, {precision}", case(simulated, PROBLEMS[name], policy, **LONGER, **where)
-        yield f"native: {name}, bonus, conditional, {precision}", case(
-            every_gradient, PROBLEMS[name], policy, CONDITIONAL, **where
+        yield (
+            f"native: {name}, bonus, conditional, {precision}",
+            case(every_gradient, PROBLEMS[name], policy, CONDITIONAL, **where),
         )
         for kind in ("plain", "random"):
             policy = index_policy(3, 8 if name == "gaussian" else 36, kind == "random")
@@ -283,8 +284,11 @@ def on_both() -> Iterator[tuple[str, Callable[[], Arrays]]]:
     """Training on the native engine, comparisons and bounds: kernels, and the rest around them."""
     problem = PROBLEMS["gaussian"]
     yield "float32: gaussian, trained", case(trained, problem, tg.ReshapedThompson(problem), engine="native")
-    yield "float32: gaussian, natural", case(
-        trained, problem, tg.BonusThompson(problem), CONDITIONAL["bayes/self"], engine="native", optimizer="natural"
+    yield (
+        "float32: gaussian, natural",
+        case(
+            trained, problem, tg.BonusThompson(problem), CONDITIONAL["bayes/self"], engine="native", optimizer="natural"
+        ),
     )
     paper: dict[str, Any] = {"schedule": "constant", "optimizer": "adam", "clip_norm": 1.0, "precision": "float64"}
     start, oracle = tg.ReshapedThompson(PROBLEMS["bernoulli"]), estimator("mean", "oracle")

@@ -86,6 +86,7 @@ def test_single_steps_give_the_same_matrix():
 
 
 def test_a_step_has_the_length_asked_for():
+    """No meta-parameter moves by more than half a unit, whatever the matrix says."""
     with jax.enable_x64(True):
         fisher = jnp.array([[4.0, 1.0], [1.0, 3.0]])
         gradient = jnp.array([0.5, -2.0])
@@ -94,6 +95,8 @@ def test_a_step_has_the_length_asked_for():
         assert float(jnp.sqrt(step @ fisher @ step)) == pytest.approx(0.7)
         wanted = -jnp.linalg.solve(fisher, gradient)
         assert float(step @ fisher @ wanted) == pytest.approx(0.7 * float(jnp.sqrt(wanted @ fisher @ wanted)))
+        jump, _ = optimizer.update(gradient, optimizer.init(jnp.zeros(2)), fisher=jnp.diag(jnp.array([1.0, 1e-6])))
+        assert float(jnp.max(jnp.abs(jump))) == pytest.approx(0.5)
         still, _ = optimizer.update(jnp.zeros(2), optimizer.init(jnp.zeros(2)), fisher=fisher)
         assert np.all(np.asarray(still) == 0)
         unused, _ = optimizer.update(gradient, state, fisher=jnp.zeros((2, 2)))

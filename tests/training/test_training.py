@@ -60,21 +60,23 @@ def test_the_default_recipe_beats_the_papers_best(name):
 
 
 def test_the_default_recipe_needs_at_most_ten_times_the_papers_episodes():
-    from tsgrad.training.settings import TrainingSettings
+    from tsgrad.training.settings import TrainingSettings, default_estimator
 
     used = TrainingSettings(horizon=50)
     checks = used.iterations // used.check_every + 1
-    simulated = used.iterations * used.episodes * tg.Estimator().rollouts + (checks + 2) * used.validation_episodes
+    rollouts = default_estimator(tg.GaussianBandit(arms=2)).rollouts
+    simulated = used.iterations * used.episodes * rollouts + (checks + 2) * used.validation_episodes
     assert simulated <= 10 * min(setting.iterations * setting.episodes for setting in SETTINGS.values())
 
 
 def test_a_falling_rate_ends_at_zero():
     """Cosine: the last of 12 steps has (1 + cos(11/12 pi)) / 2 = 0.017 of the first rate; Adam's steps are about 1."""
-    vectors = [row.meta_parameters["decay"] for row in train_hetero(learning_rate=0.1).history]
+    adam = {"learning_rate": 0.1, "optimizer": "adam"}
+    vectors = [row.meta_parameters["decay"] for row in train_hetero(**adam).history]
     steps = np.abs(np.diff(vectors, axis=0)).max(axis=1)
     assert steps[0] == pytest.approx(0.1, rel=1e-3)
     assert steps[-1] < 0.1 * 0.05
-    constant = [row.meta_parameters["decay"] for row in train_hetero(learning_rate=0.1, schedule="constant").history]
+    constant = [row.meta_parameters["decay"] for row in train_hetero(**adam, schedule="constant").history]
     assert np.abs(np.diff(constant, axis=0)).max(axis=1)[-1] > 0.1 * 0.05
 
 
@@ -137,7 +139,7 @@ def test_one_step_where_the_best_law_has_no_variance(baseline, problem):
     run = tg.train(
         problem,
         tg.ReshapedThompson(problem),
-        tg.Estimator("mean", baseline),
+        tg.Estimator("mean", baseline, score="draw" if problem.rewards == "binary" else "conditional"),
         horizon=1,
         episodes=256,
         iterations=1500,
@@ -153,7 +155,8 @@ def test_near_certain_arms_stay_finite():
     run = tg.train(problem, tg.ReshapedThompson(problem), **{**QUICK, "iterations": 200})
     assert all(np.all(np.isfinite(value)) for value in run.last.meta_parameters().values())
     likely = tg.BernoulliBandit(alpha=[5e4, 1.0], beta=[1.0, 5e4])
-    run = tg.train(likely, tg.ReshapedThompson(likely), **{**QUICK, "iterations": 100})
+    draws = tg.Estimator(score="draw")
+    run = tg.train(likely, tg.ReshapedThompson(likely), draws, **{**QUICK, "iterations": 100})
     assert all(np.all(np.isfinite(value)) for value in run.last.meta_parameters().values())
 
 
@@ -258,7 +261,7 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
             }
         },
         {"precision": "float64"},
-        {"schedule": "constant"},
+        {"schedule": "constant", "learning_rate": 0.1},
     ],
 )
 def test_optimizers_and_schedules(options):
@@ -380,7 +383,7 @@ def test_a_missing_checkpoint_is_told_and_nothing_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [("seed = 1", "seed = 2"), ("b2 = 0.99", "b2 = 0.9"), ("iterations = 2", "iterations = 1")]
+    "change", [("seed = 1", "seed = 2"), ('"natural"', '"adam"'), ("iterations = 2", "iterations = 1")]
 )
 def test_a_changed_configuration_is_told(change, tmp_path):
     train_hetero(out=tmp_path / "run", iterations=2)
@@ -487,12 +490,18 @@ def test_bad_policy_files(tmp_path):
         ("{", "is not a complete JSON file"),
         ("{}", "is not a tsgrad policy file"),
         ('{"tsgrad": "policy", "format": 99}', "has format 99, this version reads 1"),
-        ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "os.system"}}', "policy.kind must be one of"),
         (
-            '{"tsgrad": "policy", "format": 1, "policy": {"kind": "gaussian", "arms": 2}}',
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "os.system"}}',
+            "policy.kind must be one of",
+        ),
+        (
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "gaussian", "arms": 2}}',
             "policy.kind must be one of .* got 'gaussian'",
         ),
-        ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "reshaped-gaussian"}}', "prior_mean is missing"),
+        (
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "reshaped-gaussian"}}',
+            "prior_mean is missing",
+        ),
     ]:
         path.write_text(content)
         with pytest.raises(tg.BadInput, match=message):

@@ -52,7 +52,7 @@ WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typ
 
 
 def main() -> NoReturn:
-    """What `tsgrad` is. Ctrl-C ends it with exit code 130, a reader of its output that goes away with 141."""
+    """What `tsgrad` is. Ctrl-C ends it with exit code 130, a reader of its output that goes away with 1."""
     with leaving():
         try:
             run()
@@ -71,7 +71,7 @@ def run() -> NoReturn:
     except BrokenPipeError:
         # Nobody reads any more: what is still to be printed must go nowhere, also when Python says goodbye.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        sys.exit(1)  # as typer says where it is the first to notice
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except BadInput as error:

@@ -223,15 +223,15 @@ def _check_finite(name: str, values: Any) -> None:
 
 def check_draws(log_prob: FloatArray, led_to_arm: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
     """Raises BadInput where a draw could not have come from the policy, or leads to another arm. Axes: [N, T]."""
-    if not np.all(led_to_arm):
-        episode, step = np.argwhere(~led_to_arm)[0]
-        raise BadInput(
-            f"episodes.arm[{episode}, {step}] is not the arm that episodes.pseudo_action[{episode}, {step}] leads to:"
-            " give draws and arms of the same decisions"
-        )
     if not np.all(np.isfinite(log_prob)):
         episode, step = np.argwhere(~np.isfinite(log_prob))[0]
         raise BadInput(
             f"episodes.pseudo_action[{episode}, {step}] has zero density under this policy:"
             " give the draws of the policy that played the episodes"
+        )
+    if not np.all(led_to_arm):
+        episode, step = np.argwhere(~led_to_arm)[0]
+        raise BadInput(
+            f"episodes.arm[{episode}, {step}] is not the arm that episodes.pseudo_action[{episode}, {step}] leads to:"
+            " give draws and arms of the same decisions"
         )

@@ -89,19 +89,21 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
 def _training(plan: Plan, folder: Path, name: str) -> Part:
     setting, run = plan.setting, run_folder(folder, name)
     options = plan.training_settings(name)
-    estimator = None if name == STABLE else paper_estimator(name.removesuffix(AS_PRINTED))
+    is_paper = name != STABLE
+    estimator = paper_estimator(name.removesuffix(AS_PRINTED)) if is_paper else None
+    policy = ReshapedThompson(setting.problem) if is_paper else None  # the family and the estimator of `train` itself
 
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
-            return tell(iteration / plan.iterations)
+            return tell(iteration / options["iterations"])
 
         if (run / "config.toml").exists():
             resume(run, progress=progress)
         else:
-            train(setting.problem, ReshapedThompson(setting.problem), estimator, out=run, progress=progress, **options)
+            train(setting.problem, policy, estimator, out=run, progress=progress, **options)
 
     rollouts = STABLE_ROLLOUTS if estimator is None else setting.episodes * estimator.rollouts
-    effort = plan.iterations * rollouts * setting.horizon * setting.arms
+    effort = options["iterations"] * rollouts * setting.horizon * setting.arms
     return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
 
 

@@ -9,6 +9,7 @@ import pydantic
 from tsgrad.artefact import TEMPORARY, Taken, read_json, write_json
 from tsgrad.checks import BadInput, check_count
 from tsgrad.experiments.settings import STEPS, Setting, setting_named
+from tsgrad.training import TrainingSettings
 
 NULL_PAIRS = ("obs/null", "mean/null", "bayes/null")
 STABLE = "stable"  # the name of the training with the default recipe of `train`
@@ -33,8 +34,15 @@ class Plan(pydantic.BaseModel):
 
     @property
     def iterations(self) -> int:
-        """Of each training."""
+        """Of each of the paper's trainings."""
         return max(LEAST_ITERATIONS, round(self.fraction * self.setting.iterations))
+
+    def iterations_of(self, training: str) -> int:
+        """Of a training: as many as the paper's have, or as the default recipe has."""
+        if training != STABLE:
+            return self.iterations
+        default = TrainingSettings(horizon=self.setting.horizon).iterations
+        return max(LEAST_ITERATIONS, round(self.fraction * default))
 
     @property
     def evaluation_episodes(self) -> int:
@@ -53,7 +61,7 @@ class Plan(pydantic.BaseModel):
 
     def training_settings(self, training: str) -> dict[str, Any]:
         """The paper's hyper-parameters, its rate times `STEPS` or as printed, or the default recipe: for `train`."""
-        given = {"horizon": self.setting.horizon, "iterations": self.iterations, "seed": self.seed}
+        given = {"horizon": self.setting.horizon, "iterations": self.iterations_of(training), "seed": self.seed}
         if training == STABLE:
             return given
         printed = self.setting.learning_rate

@@ -8,6 +8,7 @@ import optax
 from jaxtyping import Array, Float, Integer
 
 _TINY = 1e-290  # keeps quotients finite where there is no gradient at all
+LONGEST = 0.5  # step of one meta-parameter: they are logarithms, or in standard deviations
 MOST_PARAMETERS = 500  # beyond, a matrix of all pairs is more than a step is worth
 
 
@@ -57,7 +58,9 @@ def natural(
         direction = linalg.solve(metric + jnp.diag(floor), gradient, assume_a="pos")
         length = jnp.sqrt(jnp.maximum(direction @ metric @ direction, _TINY))
         rate = learning_rate(state.steps) if callable(learning_rate) else learning_rate
-        step = -(state.trust * rate / length) * direction
+        # Nothing may jump where the matrix knows of no reason not to.
+        scale = jnp.minimum(state.trust * rate / length, LONGEST / (jnp.max(jnp.abs(direction)) + _TINY))
+        step = -scale * direction
         return jnp.where(length > 1e-140, step, 0), NaturalState(steps, gradient, mean_fisher, state.trust)
 
     return optax.GradientTransformationExtraArgs(init, update)

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import platformdirs
@@ -25,9 +24,9 @@ def kept_table(name: str, horizon: int, compute: Callable[[int], FloatArray], *,
     table = _read(path, name, rank)
     if table is None or len(table) < horizon:
         table = compute(horizon)
-        arrays: dict[str, Any] = {"table": table, "sha256": digest(name, table)}
+        told = np.asarray(digest(name, table))
         with contextlib.suppress(BadInput):
-            write_whole(path, lambda file: np.savez_compressed(file, **arrays))
+            write_whole(path, lambda file: np.savez_compressed(file, table=table, sha256=told))
     return table
 
 
