@@ -23,7 +23,7 @@ def _expected_scores(location, scale, threshold, below):
 
 
 def _exact_fisher():
-    """E s s' at T = 1 in (prior_mean, half of log_prior_variance) of both arms, over draws with one arm above the other.
+    """E s s' at T = 1 in (prior_mean, half of log_prior_variance) of both arms, over who is above the other.
 
     The outer integral is over the loser, the inner over the winner above it, each by Gauss's rule.
     """
@@ -68,7 +68,7 @@ def test_the_fisher_matrix_is_exact_at_one_step(engine):
 
 
 def test_single_steps_give_the_same_matrix():
-    """Over 20,000 episodes, within five parts in a hundred: two estimates of one matrix."""
+    """Over 200,000 episodes, within five parts in a hundred: two estimates of one matrix."""
     policy = tg.BonusThompson(PROBLEM, degree=1)
     whole, single = (
         tg.gradient(
@@ -122,6 +122,6 @@ def test_more_parameters_than_a_matrix_is_for():
 
     few, many = (TrainingSettings(horizon=5).for_parameters(count) for count in (500, 501))
     assert (few.optimizer, few.iterations) == ("natural", 100)
-    assert many.optimizer["name"] == "adam" and many.iterations == 1000 and many.learning_rate == 0.05
+    assert (many.optimizer["name"], many.iterations, many.learning_rate) == ("adam", 1000, 0.05)
     said = TrainingSettings(horizon=5, iterations=7, optimizer="natural").for_parameters(1000)
-    assert said.optimizer == "natural" and said.iterations == 7
+    assert (said.optimizer, said.iterations) == ("natural", 7)
