@@ -266,7 +266,7 @@ def test_regrets_that_are_no_numbers_are_refused(value, monkeypatch):
 def test_an_extreme_problem_gives_no_certainty():
     """In float32 this covariance is singular, which gave p < .001 from regrets that are no numbers."""
     problem = tg.LinearBandit(features=np.eye(2), prior_covariance=[[1, 1 - 1e-8], [1 - 1e-8, 1]])
-    with pytest.raises(tg.BadInput, match=r"prior_covariance .* in float32: use precision='float64'"):
+    with pytest.raises(tg.BadInput, match=r"prior_covariance.* in float32: use precision='float64'"):
         tg.compare(problem, {"plain": tg.Thompson()}, horizon=2, episodes=256, seed=0)
 
 

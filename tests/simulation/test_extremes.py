@@ -22,7 +22,7 @@ def test_rewards_far_from_zero_cost_nothing_in_float32(engine):
 def test_covariances_without_a_root_are_refused():
     """In float32 the covariance of two arms that are nearly one has no root."""
     problem = tg.LinearBandit(features=np.eye(2), prior_covariance=[[1, 1 - 1e-8], [1 - 1e-8, 1]])
-    with pytest.raises(tg.BadInput, match=r"prior_covariance .* in float32: use precision='float64'"):
+    with pytest.raises(tg.BadInput, match=r"prior_covariance.* in float32: use precision='float64'"):
         tg.simulate(problem, tg.Thompson(), horizon=3, episodes=4, seed=0)
     found = tg.simulate(problem, tg.Thompson(), horizon=3, episodes=4, seed=0, precision="float64")
     assert np.all(np.isfinite(found.regret))
