@@ -19,7 +19,7 @@ def long_but_first(cases):
 
 @pytest.mark.parametrize("problem", long_but_first(PROBLEMS))
 def test_training_lowers_regret(problem):
-    """By the family and the estimator that are the default, at a horizon of 20 steps, by more than five standard errors."""
+    """By the default family and estimator, at a horizon of 20 steps, by more than five standard errors."""
     run = tg.train(
         problem,
         horizon=20,

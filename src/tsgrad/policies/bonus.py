@@ -127,20 +127,39 @@ class Bonus(Memoryless, SamplesArmValues):
         return NormalLaw(moments.mean + moments.std * u, moments.std * spread)
 
     def _terms(self, left: Any, strength: Float[Array, "K"]) -> Float[Array, "D K"]:
-        (no_time, all_time), (least, most) = self._ranges(jnp)
+        (no_time, all_time), (least, most) = self.log_ranges(jnp)
         x = jnp.clip(_scaled(jnp.log(left), no_time, all_time), -1, 1)
         y = jnp.clip(_scaled(jnp.log(strength), least, most), -1, 1)
         degree = _degree_of(self.bonus)
         of_left, of_known = _chebyshev(x, degree), _chebyshev(y, degree)
         return jnp.stack([of_left[i] * of_known[j] for i, j in term_degrees(degree)])
 
-    def _ranges(self, library: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    def log_ranges(self, library: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """From where to where the logarithms of steps left and strength are scaled, by NumPy or JAX."""
         ends = (self.most_left, self.least_known, self.most_known)
         if None in ends:
             raise BadInput("policy must be prepared for a problem and a horizon before it is asked for its law")
         all_time, least, most = map(library.log, ends)
         return (0.0, all_time), (least, most)
+
+    def surface(self, left: FloatArray, strength: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bonus u and logarithm v of the spread, without what arms have of their own.
+
+        Args:
+            left: steps left, this one included.
+            strength: how many rewards the belief about an arm is worth; of the shape of `left`.
+
+        Returns:
+            Both, of the same shape.
+
+        """
+        points = [
+            np.clip(_scaled(np.log(np.ravel(value)), *scale), -1, 1)
+            for value, scale in zip((left, strength), self.log_ranges(np), strict=True)
+        ]
+        terms = _polynomials(points, _degree_of(self.bonus))
+        spread = np.clip(terms @ self.log_spread, LEAST_LOG_SPREAD, MOST_LOG_SPREAD)
+        return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
 
     def rescaled(self, problem: AnyProblem, horizon: int) -> "Bonus":
         """The same bonus and spread, as polynomials scaled to another horizon: where training there can start.
@@ -161,7 +180,7 @@ class Bonus(Memoryless, SamplesArmValues):
         new = [grid.ravel() for grid in np.meshgrid(nodes, nodes)]
         old = [
             _scaled((low + high + value * (high - low)) / 2, *range_then)
-            for value, (low, high), range_then in zip(new, fresh._ranges(np), self._ranges(np), strict=True)
+            for value, (low, high), range_then in zip(new, fresh.log_ranges(np), self.log_ranges(np), strict=True)
         ]
         # A polynomial is one in any scale: that which agrees at these points agrees everywhere.
         change = np.linalg.lstsq(_polynomials(new, degree), _polynomials(old, degree), rcond=None)[0]

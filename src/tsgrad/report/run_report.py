@@ -12,13 +12,13 @@ from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
 from tsgrad.experiments import Rivals, applicable_rivals
-from tsgrad.policies import Policy, Thompson
+from tsgrad.policies import Bonus, Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
-from tsgrad.report.meta_parameters import meta_parameter_section
+from tsgrad.report.meta_parameters import bonus_section, meta_parameter_section
 from tsgrad.report.sections import comparison_section, gain_section, headline, key_figures, limit_section
 from tsgrad.report.words import arm_labels, duration, problem_title, problem_words, recipe_words, spoken_rival
 from tsgrad.streams import Purpose
@@ -51,7 +51,9 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
     sections += [
         gain_section(comparison, TRAINED, labels),
-        meta_parameter_section(
+        bonus_section(run.policy)
+        if isinstance(run.policy, Bonus)
+        else meta_parameter_section(
             run.start.meta_parameters(),
             run.policy.meta_parameters(),
             labels,
