@@ -63,7 +63,7 @@ def _claim(path, barrier, results, number):
 
 def test_of_many_that_claim_a_name_one_gets_it(tmp_path):
     """Twelve times six processes at once: one winner each time, whose content stands, and nothing is left behind."""
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("forkserver")  # JAX's threads must not be forked
     for race in range(12):
         path = tmp_path / f"{race}.txt"
         barrier, results = context.Barrier(6), context.Queue()

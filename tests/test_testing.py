@@ -73,6 +73,9 @@ class Flawed(tg.IndependentArms):
         weight = 0.0 if self.flaw == "posterior mean" else 0.25
         return tg.ArmMoments(belief[1] / jnp.maximum(weight + belief[0], 0.25), 1 / jnp.sqrt(0.25 + belief[0]))
 
+    def strength(self, belief: Any, context: tg.Context) -> Any:
+        return 0.25 + belief[0]
+
 
 @pytest.mark.parametrize(
     ("flaw", "message"),
@@ -117,6 +120,9 @@ class FlawedPolicy(Memoryless, tg.SamplingPolicy):
 
     def choose(self, model: Any, draw: Any, context: tg.Context) -> Any:
         return jnp.argmax(draw.value) if self.flaw == "mask" else tg.largest(draw.value, context)
+
+    def plays_largest(self, model: Any) -> bool:
+        return True
 
     def trainable(self) -> Any:
         return jax.tree.map(lambda _: True, self)

@@ -358,8 +358,8 @@ def test_unknown_name(comparison):
     ("options", "message"),
     [
         ({"reference": "pain"}, "reference must be one of plain, other, greedy_50%, got 'pain'"),
-        ({"confidence": 95}, "confidence must be between 0 and 1, got 95"),
-        ({"confidence": 1.0}, "confidence must be between 0 and 1, got 1.0"),
+        ({"confidence": 95}, "confidence must be a number between 0 and 1, got 95"),
+        ({"confidence": 1.0}, "confidence must be a number between 0 and 1, got 1.0"),
         ({"bound": "best"}, "bound must be one of auto, perfect, FH, V-Zero, optimum, got 'best'"),
         ({"to_precision": 0.0}, "to_precision must be > 0, got 0.0"),
         ({"to_precision": 0.1, "most_episodes": 4}, "most_episodes must be an integer >= 5, got 4"),

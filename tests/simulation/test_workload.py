@@ -39,5 +39,5 @@ def test_parts_of_a_workload_are_the_episodes_of_one_whole(engine):
     ]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     later = tg.gradient(PROBLEM, POLICY, estimators["mean/oracle"], episodes=444, first_episode=256, **where)
-    np.testing.assert_allclose(later.mean, whole[256:].mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(later.mean, whole[256:].mean(axis=0), rtol=1e-6, atol=1e-8)
     assert not np.allclose(later.mean, whole[:444].mean(axis=0), rtol=1e-3)

@@ -58,7 +58,7 @@ def _log_prob(
     """What the score of a step is the derivative of."""
     if score == "draw" or not _is_conditional(policy, model, law):
         return jnp.asarray(law.log_prob(draw))
-    ranks = jax.lax.stop_gradient(law.ranks(draw))
+    ranks = jax.lax.stop_gradient(draw.order)
     arms = jnp.arange(ranks.shape[0])
     if context.available is not None:
         ranks = jnp.where(context.available, ranks, -jnp.inf)

@@ -47,19 +47,16 @@ class ProductLaw(Law):
 
 
 class OrderedLaw(ProductLaw):
-    """A product law that also knows what to expect of a draw above or below a threshold.
+    """A product law whose draws have an `order` [K], which arms are compared by, and that knows what to expect of a draw
+    above or below a threshold.
 
     Where the arm with the largest draw is played, that is all that the choice has to do with the draw of an arm, and
     the score of the draw can be replaced with what is expected of it: see `tsgrad.estimate.score`.
     """
 
     @abc.abstractmethod
-    def ranks(self, pseudo_action: Any) -> Float[Array, "K"]:
-        """What arms are compared by: a number that increases with the value of each arm's draw."""
-
-    @abc.abstractmethod
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
-        """Each arm's log-density, expected of a draw whose rank is below or above a threshold.
+        """Each arm's log-density, expected of a draw whose order is below or above a threshold.
 
         The expectation is over this very law, held fixed: the derivative is the expected score. Thresholds are
         infinite where there is nothing to compare with.

@@ -63,9 +63,6 @@ class BetaLaw(OrderedLaw):
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.beta.pdf(value, self.alpha, self.beta)
 
-    def ranks(self, pseudo_action: BetaDraw) -> Float[Array, "K"]:
-        return pseudo_action.order
-
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # As laws of the logit y, with log-density alpha log s(y) + beta log s(-y), s the sigmoid. The density of a
         # draw is linear in its logarithms, so that their expectations are all that is needed.

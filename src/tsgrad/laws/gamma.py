@@ -59,9 +59,6 @@ class GammaLaw(OrderedLaw):
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.gamma.pdf(value, self.shape, scale=1 / self.rate)
 
-    def ranks(self, pseudo_action: GammaDraw) -> Float[Array, "K"]:
-        return pseudo_action.order
-
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # As laws of y = log(rate value), with log-density shape y - exp(y).
         shape, rate = jax.lax.stop_gradient((self.shape, self.rate))

@@ -27,6 +27,11 @@ class NormalDraw(NamedTuple):
     def value(self) -> Float[Array, "*batch K"]:
         return jnp.asarray(self.location + self.scale * self.residual)
 
+    @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """What arms are compared by."""
+        return self.value
+
     @classmethod
     def at(cls, value: Float[Array, "K"]) -> "NormalDraw":
         """The draw that has this value, where only the value is known."""
@@ -57,9 +62,6 @@ class NormalLaw(OrderedLaw):
 
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.norm.pdf(value, self.location, self.scale)
-
-    def ranks(self, pseudo_action: NormalDraw) -> Float[Array, "K"]:
-        return pseudo_action.value
 
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         location, scale = jax.lax.stop_gradient((self.location, self.scale))

@@ -23,6 +23,11 @@ class NormalGammaDraw(NamedTuple):
     precision: GammaDraw
 
     @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """What arms are compared by."""
+        return self.mean.value
+
+    @property
     def coordinates(self) -> Float[Array, "C"]:
         """What the density is with respect to: means, then precisions."""
         return jnp.concatenate([self.mean.value, self.precision.value])
@@ -59,9 +64,6 @@ class NormalGammaLaw(OrderedLaw):
 
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.t.pdf(value, 2 * self.shape, self.location, self._student_scale)
-
-    def ranks(self, pseudo_action: NormalGammaDraw) -> Float[Array, "K"]:
-        return pseudo_action.mean.value
 
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # Of the mean alone: nothing else decides. With z = sqrt(2 shape) sinh(y) for its standardised value, the

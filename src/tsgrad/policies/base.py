@@ -14,7 +14,7 @@ from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput, check_array, check_count, check_type
 from tsgrad.laws import Law
-from tsgrad.problems import AnyProblem, Context, IndependentArms, Problem, largest
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -140,9 +140,9 @@ class SamplingPolicy(Policy):
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:
         """The arm that a draw leads to."""
 
+    @abc.abstractmethod
     def plays_largest(self, model: Problem) -> bool:
-        """Whether the arm that a draw leads to is the available one with the largest part of the draw."""
-        return False
+        """Whether the arm that a draw leads to is the available one with the largest `order` of the draw."""
 
     @abc.abstractmethod
     def trainable(self) -> Any:
@@ -163,7 +163,7 @@ class SamplesWorlds(SamplingPolicy):
         return model.best_arm(draw, context)
 
     def plays_largest(self, model: Problem) -> bool:
-        return isinstance(model, IndependentArms)
+        return isinstance(model, FiniteArms) and model.ordered_worlds
 
 
 class SamplesArmValues(SamplingPolicy):
@@ -181,6 +181,9 @@ class SamplesArms(SamplingPolicy):
 
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:
         return draw
+
+    def plays_largest(self, model: Problem) -> bool:
+        return False
 
 
 Sampling = TypeVar("Sampling", bound=SamplingPolicy)

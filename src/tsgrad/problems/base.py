@@ -131,8 +131,8 @@ class FiniteArms(Problem):
     """A bandit with arms 0..K-1. Ties go to the lowest index.
 
     `normal_arms` is true where the posterior of each arm's expected reward is normal: then `arm_moments` say all of it.
-    `ordered_worlds` is true where a world's `order` [K] grows with the arms' means, and tells arms apart whose means
-    round to the same number, such as zero.
+    `ordered_worlds` is true where a world's `order` [K] grows with the arms' means, each with its own, and tells arms
+    apart whose means round to the same number, such as zero: the conditional score needs it.
     """
 
     normal_arms: ClassVar[bool] = False
@@ -151,13 +151,9 @@ class FiniteArms(Problem):
     def arm_moments(self, belief: Any, context: Context) -> ArmMoments:
         """Mean and standard deviation, under a belief, of every arm's expected reward."""
 
+    @abc.abstractmethod
     def strength(self, belief: Any, context: Context) -> Float[Array, "K"]:
-        """How many rewards what is believed of each arm is worth: noise variance over the variance of its mean.
-
-        Where a problem does not say otherwise, in units of what the prior is worth.
-        """
-        prior = self.arm_moments(self.prior(1), context).std
-        return (prior / self.arm_moments(belief, context).std) ** 2
+        """How many rewards what is believed of each arm is worth: the variance of a reward over that of its mean."""
 
     def posterior_means(self, belief: Any, context: Context) -> Float[Array, "K"]:
         """The expected reward of every arm under a belief."""
@@ -182,8 +178,7 @@ class FiniteArms(Problem):
 class IndependentArms(FiniteArms):
     """Arms that teach nothing about each other; a belief is per-arm statistics [K] that add up over rewards.
 
-    What the metric `fin`, bounds and the conditional score need. There are no features. Arms' means are in the order of
-    their parts of the world.
+    What the metric `fin` and bounds need. There are no features.
     """
 
     @abc.abstractmethod

@@ -54,6 +54,7 @@ class GaussianBandit(TabledArms):
     """
 
     normal_arms: ClassVar[bool] = True
+    ordered_worlds: ClassVar[bool] = True
 
     prior_mean: Leaf
     prior_std: Leaf

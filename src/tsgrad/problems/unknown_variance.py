@@ -1,7 +1,7 @@
 """Gaussian arms whose noise is unknown too, with normal-inverse-gamma priors."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -35,6 +35,8 @@ class UnknownVarianceBandit(IndependentArms):
         >>> UnknownVarianceBandit(arms=3, shape=3.0, rate=2.0).arms
         3
     """
+
+    ordered_worlds: ClassVar[bool] = True
 
     prior_mean: Leaf
     prior_weight: Leaf

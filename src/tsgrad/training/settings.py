@@ -1,6 +1,7 @@
 """Settings of a training run, checked before anything runs. The same for Python and for TOML."""
 
 import tomllib
+import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Required, TypedDict, TypeVar
@@ -282,7 +283,8 @@ def _is_branch(part: Any) -> bool:
 
 def _keys(model: type[pydantic.BaseModel], path: tuple[Any, ...]) -> list[str]:
     for part in path:
-        inner = model.model_fields[str(part)].annotation
-        assert isinstance(inner, type)
-        model = inner
+        annotation = model.model_fields[str(part)].annotation
+        (model,) = (
+            one for one in (*typing.get_args(annotation), annotation) if isinstance(one, type(pydantic.BaseModel))
+        )
     return list(model.model_fields)
