@@ -47,7 +47,7 @@ class ProductLaw(Law):
 
 
 class OrderedLaw(ProductLaw):
-    """A product law whose draws have an `order` [K], which arms are compared by, and that knows what to expect of a draw
+    """A product law whose draws have an `order` [K], by which arms are compared, and that knows what to expect of them
     above or below a threshold.
 
     Where the arm with the largest draw is played, that is all that the choice has to do with the draw of an arm, and
