@@ -168,7 +168,7 @@ def every_gradient(problem: Any, policy: Any, estimators: dict[str, tg.Estimator
 
 
 def arrays_of_gradient(found: tg.Gradient) -> Arrays:
-    return {name: np.asarray(value) for name, value in found._asdict().items() if name != "names"}
+    return {name: np.asarray(value) for name, value in found._asdict().items() if name not in ("names", "fisher")}
 
 
 def gradient(problem: Any, policy: Any, chosen: tg.Estimator, **options: Any) -> Arrays:

@@ -284,7 +284,6 @@ def _is_branch(part: Any) -> bool:
 def _keys(model: type[pydantic.BaseModel], path: tuple[Any, ...]) -> list[str]:
     for part in path:
         annotation = model.model_fields[str(part)].annotation
-        (model,) = (
-            one for one in (*typing.get_args(annotation), annotation) if isinstance(one, type(pydantic.BaseModel))
-        )
+        tables = (annotation, *typing.get_args(annotation))  # a table, or one that may be left out
+        (model,) = (one for one in tables if isinstance(one, type) and issubclass(one, pydantic.BaseModel))
     return list(model.model_fields)
