@@ -3,6 +3,7 @@
 import gc
 import os
 import tempfile
+from pathlib import Path
 
 import pytest
 from jaxtyping import install_import_hook
@@ -45,11 +46,27 @@ def pytest_runtest_setup(item):
     jax.config.update("jax_disable_most_optimizations", item.get_closest_marker("formulas") is not None)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled_anew():
-    """What a module has compiled goes with it: modules share hardly any compilation, and memory would only grow."""
-    yield
+def forget_compilations():
     import jax
 
     jax.clear_caches()
     gc.collect()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_anew():
+    """What a module has compiled goes with it: modules share hardly any compilation, and memory would only grow."""
+    yield
+    forget_compilations()
+
+
+MOST_MEMORY = 3 * 2**29  # bytes
+STATUS = Path("/proc/self/statm")
+
+
+@pytest.fixture(autouse=True)
+def within_memory():
+    """Where a module compiles more than fits, what its tests could share goes too."""
+    yield
+    if STATUS.exists() and int(STATUS.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") > MOST_MEMORY:
+        forget_compilations()

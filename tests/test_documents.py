@@ -39,7 +39,7 @@ def test_toml_blocks(document, tmp_path):
         (tmp_path / "config.toml").write_text(text)
         configuration = read_configuration(tmp_path / "config.toml")
         configuration.build_policy(configuration.build_problem())
-        configuration.estimator.build()
+        configuration.build_estimator(configuration.build_problem())
 
 
 def test_the_first_documents_show_code():

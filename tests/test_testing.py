@@ -73,6 +73,9 @@ class Flawed(tg.IndependentArms):
         weight = 0.0 if self.flaw == "posterior mean" else 0.25
         return tg.ArmMoments(belief[1] / jnp.maximum(weight + belief[0], 0.25), 1 / jnp.sqrt(0.25 + belief[0]))
 
+    def strength(self, belief: Any, context: tg.Context) -> Any:
+        return 0.25 + belief[0]
+
 
 @pytest.mark.parametrize(
     ("flaw", "message"),
@@ -118,6 +121,9 @@ class FlawedPolicy(Memoryless, tg.SamplingPolicy):
     def choose(self, model: Any, draw: Any, context: tg.Context) -> Any:
         return jnp.argmax(draw.value) if self.flaw == "mask" else tg.largest(draw.value, context)
 
+    def plays_largest(self, model: Any) -> bool:
+        return True
+
     def trainable(self) -> Any:
         return jax.tree.map(lambda _: True, self)
 
@@ -138,6 +144,12 @@ def test_flaws_of_policies_are_found(flaw, message):
     policy = FlawedPolicy(log_factor=0.3 if flaw == "start" else 0.0, flaw=flaw)
     with pytest.raises(tg.testing.CheckFailed, match=message):
         tg.testing.check_policy(policy, tg.GaussianBandit(arms=2), starts_as_thompson=True)
+
+
+def test_probabilities_that_do_not_add_up_are_found(monkeypatch):
+    monkeypatch.setattr(tg.CategoricalLaw, "log_prob", lambda self, pseudo_action: self.logits[pseudo_action])
+    with pytest.raises(tg.testing.CheckFailed, match=r"law\(...\): exp\(log_prob\) integrates to 2"):
+        tg.testing.check_policy(tg.SoftElim(), tg.BernoulliBandit(arms=2), horizon=2)
 
 
 def test_what_is_not_registered_is_told_how():

@@ -20,12 +20,16 @@ from .evaluate import diagnose as diagnose
 from .evaluate import regret_bound as regret_bound
 from .evaluate import variance_study as variance_study
 from .laws import BetaLaw as BetaLaw
+from .laws import CategoricalLaw as CategoricalLaw
 from .laws import GammaLaw as GammaLaw
 from .laws import Law as Law
 from .laws import NormalGammaLaw as NormalGammaLaw
 from .laws import NormalLaw as NormalLaw
+from .laws import OrderedLaw as OrderedLaw
 from .laws import ProductLaw as ProductLaw
+from .policies import RL2 as RL2
 from .policies import BayesUCB as BayesUCB
+from .policies import BonusThompson as BonusThompson
 from .policies import Clock as Clock
 from .policies import FiniteHorizonGittins as FiniteHorizonGittins
 from .policies import Greedy as Greedy
@@ -46,6 +50,7 @@ from .policies import SamplingPolicy as SamplingPolicy
 from .policies import SatisficingThompson as SatisficingThompson
 from .policies import Saved as Saved
 from .policies import ScaledThompson as ScaledThompson
+from .policies import SoftElim as SoftElim
 from .policies import Thompson as Thompson
 from .policies import TopTwoThompson as TopTwoThompson
 from .policies import Uniform as Uniform

@@ -3,6 +3,7 @@
 import difflib
 import operator
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,14 @@ from tsgrad.arrays import FloatArray
 
 
 class BadInput(ValueError):
-    """An argument, a setting or a file is not what it must be; the message is one line and says what to change."""
+    """An argument, a setting or a file is not what it must be; the message is one line and says what to change.
+
+    >>> str(BadInput("episodes must be a number, got [[1]   [2]]"))
+    'episodes must be a number, got [[1] [2]]'
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(str(message).split()))
 
 
 class TrainingStopped(ArithmeticError):
@@ -29,19 +37,75 @@ def check_count(name: str, value: Any, *, least: int, most: int | None = None) -
     try:
         number = operator.index(value)
     except TypeError:
-        raise BadInput(f"{name} must be an integer {bound}, got {value!r}") from None
+        raise BadInput(f"{name} must be an integer {bound}, got {value!r:.80}") from None
     if isinstance(value, bool) or number < least or (most is not None and number > most):
-        raise BadInput(f"{name} must be an integer {bound}, got {value!r}")
+        raise BadInput(f"{name} must be an integer {bound}, got {value!r:.80}")
     return number
 
 
+def check_type(name: str, value: Any, kind: Any, *, remedy: str) -> None:
+    """An object of some kind, a class or a union; `remedy` says what to give instead.
+
+    >>> check_type("policy", 3, str, remedy="such as tsgrad.Thompson()")
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: policy must be a str, such as tsgrad.Thompson(), got int
+    """
+    if isinstance(value, type) and isinstance(kind, type) and issubclass(value, kind):
+        raise BadInput(f"{name} must be an object, got the class {value.__name__}: call it, {remedy}")
+    if not isinstance(value, kind):
+        wanted = getattr(kind, "__name__", str(kind))
+        raise BadInput(f"{name} must be a {wanted}, {remedy}, got {type(value).__name__}")
+
+
+def check_path(name: str, value: Any) -> Path:
+    """A path, of a file or a folder.
+
+    >>> check_path("out", None)
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: out must be a path, got None
+    """
+    if not isinstance(value, str | Path) or "\0" in str(value):
+        raise BadInput(f"{name} must be a path, got {value!r:.80}")
+    return Path(value)
+
+
+def check_share(name: str, value: Any) -> float:
+    """A number between 0 and 1.
+
+    >>> check_share("level", "high")
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: level must be a number between 0 and 1, got 'high'
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < 1:
+        raise BadInput(f"{name} must be a number between 0 and 1, got {value!r:.80}")
+    return float(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or false, and nothing that is merely taken for it.
+
+    >>> check_flag("single_time", "false")
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: single_time must be True or False, got 'false'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise BadInput(f"{name} must be True or False, got {value!r:.80}")
+    return bool(value)
+
+
+_LARGEST = 1e75
+
+
 def check_array(name: str, value: Any, *, above: float | None = None) -> FloatArray:
-    """Finite float64 numbers, each greater than `above` where that is given.
+    """Finite float64 numbers, each greater than `above` where that is given; of a size that can be computed with, so
+    that squares of their quotients are float64 numbers too.
 
     >>> check_array("noise_std", [0.1, -4.0], above=0)
     Traceback (most recent call last):
     tsgrad.checks.BadInput: noise_std[1] must be > 0, got -4.0
     """
+    if isinstance(value, np.ma.MaskedArray):
+        raise BadInput(f"{name} must be a plain array, got a masked one: fill it, or leave out what is masked")
     try:
         array = np.array(value)
     except ValueError:
@@ -53,11 +117,30 @@ def check_array(name: str, value: Any, *, above: float | None = None) -> FloatAr
     remedy = "must be finite"
     if not wrong.any() and above is not None:
         wrong, remedy = array <= above, f"must be > {above:g}"
+    if not wrong.any():
+        wrong, remedy = np.abs(array) > _LARGEST, f"must be at most {_LARGEST:g} in size"
+    if not wrong.any() and above == 0:
+        wrong, remedy = array < 1 / _LARGEST, f"must be at least {1 / _LARGEST:g}"
     if wrong.any():
         where = tuple(int(i) for i in np.argwhere(wrong)[0])
         index = f"[{', '.join(map(str, where))}]" if where else ""
         raise BadInput(f"{name}{index} {remedy}, got {array[where]}")
     return array
+
+
+def check_finite_results(what: str, values: FloatArray) -> None:
+    """Results of episodes, [N] first, that statistics can be made of.
+
+    >>> check_finite_results("regret", np.array([0.0, np.nan]))
+    Traceback (most recent call last):
+    tsgrad.checks.BadInput: the regret of episode 1 is nan: use precision='float64', or check contexts and priors
+    """
+    wrong = np.argwhere(~np.isfinite(values))
+    if wrong.size:
+        raise BadInput(
+            f"the {what} of episode {wrong[0][0]} is {values[tuple(wrong[0])]}: use precision='float64', or check"
+            " contexts and priors"
+        )
 
 
 def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
@@ -74,7 +157,7 @@ def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
             raise BadInput(f"{name} must have at least one arm, got none")
     sizes = {name: array.shape[0] for name, array in given.items() if array.ndim}
     if arms is not None:
-        sizes = {"arms": check_count("arms", arms, least=1), **sizes}
+        sizes = {"arms": check_count("arms", arms, least=1, most=2**31 - 1), **sizes}
     if not sizes:
         raise BadInput("arms must say how many arms there are where every other argument is a single number")
     (first, size), *others = sizes.items()
@@ -94,8 +177,8 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     tsgrad.checks.BadInput: metric must be one of obs, mean, got 'maen' (did you mean 'mean'?)
     """
     choices = list(choices)
-    if value in choices:
+    if isinstance(value, str) and value in choices:
         return value
     close = difflib.get_close_matches(str(value), choices, n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise BadInput(f"{name} must be one of {', '.join(choices)}, got {value!r}{hint}")
+    raise BadInput(f"{name} must be one of {', '.join(choices)}, got {value!r:.80}{hint}")

@@ -19,6 +19,8 @@ from tsgrad.checks import BadInput, check_choice
 
 Registered = TypeVar("Registered", bound=type)
 
+MOST_NESTED = 8
+
 _CLASSES: dict[str, type] = {}
 _NAMES: dict[type, str] = {}
 
@@ -33,8 +35,12 @@ def register(kind: str) -> Callable[[Registered], Registered]:
         The decorator.
 
     """
+    if not isinstance(kind, str) or not kind:
+        raise BadInput(f"kind must be a name, got {kind!r:.80}")
 
     def add(cls: Registered) -> Registered:
+        if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
+            raise BadInput(f"register({kind!r}) must decorate a problem, policy, metric or baseline, got {cls!r:.80}")
         taken = _CLASSES.get(kind)
         if taken is not None and taken.__qualname__ != cls.__qualname__:
             raise BadInput(f"kind {kind!r} already names {taken.__qualname__}: register under another name")
@@ -70,21 +76,23 @@ def registered_class(kind: str) -> Any:
 
 
 def to_data(instance: Any) -> dict[str, Any]:
-    """A registered instance as plain data: its kind and its fields."""
+    """A registered instance as plain data: its kind and its fields, without those that are None."""
     cls = type(instance)
     if cls not in _NAMES:
         raise BadInput(f"{cls.__qualname__} can't be saved: decorate it with @tsgrad.register('a name of your own')")
     fields = {field.name: getattr(instance, field.name) for field in dataclasses.fields(cls)}
-    return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items()}}
+    return {"kind": _NAMES[cls], **{name: _plain(value) for name, value in fields.items() if value is not None}}
 
 
 def from_data(data: Any, *, what: str, base: Any = object, others: Sequence[str] = ()) -> Any:
     """The instance of `base` that `to_data` described: a class, or a union. `what` and `others` are named in errors."""
-    if not isinstance(data, dict) or "kind" not in data:
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         raise BadInput(f"{what} must be a table with a kind, got {data!r:.80}")
+    if what.count(".") > MOST_NESTED:
+        raise BadInput(f"{what[:80]} is nested too deeply: tables may hold {MOST_NESTED} others, one in the other")
     kind = check_choice(f"{what}.kind", data["kind"], [*kinds(base), *others])
     fields = {
-        name: from_data(value, what=f"{what}.{name}") if isinstance(value, dict) and "kind" in value else value
+        str(name): from_data(value, what=f"{what}.{name}") if isinstance(value, dict) and "kind" in value else value
         for name, value in data.items()
         if name != "kind"
     }
@@ -95,7 +103,10 @@ def from_data(data: Any, *, what: str, base: Any = object, others: Sequence[str]
     for name, parameter in accepted.items():
         if parameter.default is inspect.Parameter.empty and name not in fields:
             raise BadInput(f"{what}.{name} is missing: kind {kind!r} needs it")
-    return cls(**fields)
+    try:
+        return cls(**fields)
+    except (TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        raise BadInput(f"{what} (kind {kind!r}) can't be made from its fields: {error!s:.120}") from None
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer, UInt32
 
-from tsgrad.checks import check_count
+from tsgrad.checks import check_count, check_type
 
 Words = UInt32[Array, "..."] | np.uint32
 
@@ -53,6 +53,7 @@ class Stream(enum.IntEnum):
     BOUND = 8  # worlds and rewards of the episodes that bounds on regret are averaged over
 
 
+@jax.jit  # one call to trace, batch and differentiate in place of 120 operations; XLA sees the same program
 def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tuple[Array, Array]:
     """Threefry-2x32 with 20 rounds, elementwise over arrays that broadcast.
 
@@ -136,6 +137,8 @@ class Address(eqx.Module):
         """The address of an episode; `seed` is any integer from 0 to 2^64 - 1."""
         seed = check_count("seed", seed, least=0, most=2**64 - 1)
         iteration = check_count("iteration", iteration, least=0, most=2**32 - 1)
+        episode = check_count("episode", episode, least=0, most=2**32 - 1)
+        check_type("purpose", purpose, Purpose, remedy="such as tsgrad.Purpose.EVALUATION")
         words = (np.uint32(seed >> 32), np.uint32(seed & 0xFFFFFFFF))
         return cls(words, np.uint32(purpose), np.uint32(iteration), np.uint32(episode))  # type: ignore[arg-type]
 

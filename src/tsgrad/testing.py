@@ -14,11 +14,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_count, check_type
 from tsgrad.estimate import log_likelihood, weighted_score
 from tsgrad.laws import Law
 from tsgrad.policies import (
@@ -47,6 +47,8 @@ class CheckFailed(AssertionError):
 
 def check_problem(problem: Problem, *, horizon: int = 8, seed: int = 0) -> None:
     """Checks a problem: structure, rewards, calibration by simulation, densities, best arms, round trip to disk."""
+    check_type("problem", problem, Problem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_count("horizon", horizon, least=1)
     _check_belief(problem, horizon)
     probe = _probe(problem, horizon, seed)
     _check_mean_zero(
@@ -199,7 +201,10 @@ def _check_calibrated(probe: dict[str, FloatArray]) -> None:
 
 
 def _check_density(law: Law, what: str, seed: int) -> None:
-    """The density integrates to one: over a box in the middle of the law, 1 / density averages to its volume."""
+    """The density integrates to one: over a box in the middle of the law, 1 / density averages to its volume.
+
+    Where draws are whole numbers, volumes are numbers of points, and the box is the points that are drawn often.
+    """
     home = _home(seed)
 
     def one(episode: Array) -> tuple[Any, Any]:
@@ -209,12 +214,8 @@ def _check_density(law: Law, what: str, seed: int) -> None:
     values, log_prob = _each(one, 16 * _EPISODES)
     if not np.all(np.isfinite(log_prob)):
         raise CheckFailed(f"{what}: log_prob is not finite at some of its own draws")
-    _, width = values.shape
-    centre, root = values.mean(axis=0), np.linalg.cholesky(np.cov(values, rowvar=False).reshape(width, width))
-    standardised = np.linalg.solve(root, (values - centre).T).T
-    half = np.quantile(np.abs(standardised), 0.3 ** (1 / width), axis=0)
-    inside = np.all(np.abs(standardised) < half, axis=1)
-    log_volume = np.sum(np.log(2 * half)) + np.sum(np.log(np.diag(root)))
+    whole = jnp.issubdtype(jax.eval_shape(one, jnp.uint32(0))[0].dtype, jnp.integer)
+    inside, log_volume = _often(values) if whole else _box(values)
     terms = np.where(inside, np.exp(-log_prob - log_volume), 0.0)
     error = terms.std(ddof=1) / np.sqrt(len(terms))
     # The box is chosen from the same draws; with this many of them that moves the average by less than its error.
@@ -225,11 +226,31 @@ def _check_density(law: Law, what: str, seed: int) -> None:
         )
 
 
+def _box(values: FloatArray) -> tuple[Bool[np.ndarray, "N"], float]:
+    """Which of the values [N, C] lie in a box in the middle of them, and the logarithm of its volume."""
+    _, width = values.shape
+    centre, root = values.mean(axis=0), np.linalg.cholesky(np.cov(values, rowvar=False).reshape(width, width))
+    standardised = np.linalg.solve(root, (values - centre).T).T
+    half = np.quantile(np.abs(standardised), 0.3 ** (1 / width), axis=0)
+    inside = np.all(np.abs(standardised) < half, axis=1)
+    return inside, float(np.sum(np.log(2 * half)) + np.sum(np.log(np.diag(root))))
+
+
+def _often(values: FloatArray) -> tuple[Bool[np.ndarray, "N"], float]:
+    """Which of the whole-numbered values [N, C] come once in a hundred times or more, and log of how many these are."""
+    _, where, counts = np.unique(values, axis=0, return_inverse=True, return_counts=True)
+    often = counts >= len(values) / 100
+    return often[where.reshape(-1)], float(np.log(often.sum()))
+
+
 def _check_runs(policy: Policy, problem: Problem, horizon: int, seed: int) -> None:
-    """It plays arms that exist, the same ones again for the same seed, in episodes of one step too."""
-    for steps in (1, horizon):
+    """It plays arms that exist, the same ones again for the same seed, in episodes of one step too.
+
+    Those of one step know of no arms that come and go; the others share their compilation with all masks.
+    """
+    for steps, available in ((1, None), (horizon, _all_open(problem, horizon))):
         ready = prepared(policy, problem, steps)
-        found, again = (_trajectories(ready, problem, steps, seed) for _ in range(2))
+        found, again = (_trajectories(ready, problem, steps, seed, available) for _ in range(2))
         if isinstance(problem, FiniteArms) and not np.all((found.arm >= 0) & (found.arm < problem.arms)):
             raise CheckFailed(f"act: arms must be from 0 to {problem.arms - 1}, got {np.unique(found.arm)[:10]}")
         if not np.array_equal(found.arm, again.arm):
@@ -251,7 +272,11 @@ def _check_masks(policy: Policy, problem: FiniteArms, horizon: int, seed: int) -
         )
 
 
-def _trajectories(policy: Policy, problem: Problem, horizon: int, seed: int, available: Any = None) -> Trajectory:
+def _all_open(problem: Problem, horizon: int) -> Any:
+    return np.ones((horizon, problem.arms), bool) if isinstance(problem, FiniteArms) else None
+
+
+def _trajectories(policy: Policy, problem: Problem, horizon: int, seed: int, available: Any) -> Trajectory:
     """A few episodes, in float64: checks are of formulas, not of roundings."""
     where: dict[str, Any] = {"horizon": horizon, "episodes": 256, "seed": seed, "engine": "jax"}
     conditions = Conditions(available=available)
@@ -314,12 +339,14 @@ def _check_score(policy: SamplingPolicy, problem: Problem, horizon: int, seed: i
 
 
 def _first_rollout(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> Trajectory:
-    rollout: Trajectory = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), _trajectories(policy, problem, horizon, seed))
+    found = _trajectories(policy, problem, horizon, seed, _all_open(problem, horizon))
+    rollout: Trajectory = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), found)
     return rollout
 
 
 def _check_start(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> None:
-    plain, ours = (_trajectories(one, problem, horizon, seed) for one in (Thompson(), policy))
+    available = _all_open(problem, horizon)
+    plain, ours = (_trajectories(one, problem, horizon, seed, available) for one in (Thompson(), policy))
     differ = ~np.isclose(plain.arm, ours.arm).reshape(len(plain.reward), -1).all(axis=1)
     if differ.any():
         raise CheckFailed(

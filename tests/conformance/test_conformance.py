@@ -1,6 +1,7 @@
 """One contract for every problem and every policy: each class that the library offers passes `tsgrad.testing`."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,17 +28,26 @@ PROBLEMS = {
     "logistic": tg.LogisticBandit(features=tg.GaussianContexts(arms=3, dimension=2), prior_mean=[0.5, 0.0]),
 }
 ALIKE = {"gaussian": tg.GaussianBandit(arms=3, noise_std=0.7), "bernoulli": tg.BernoulliBandit(arms=3, alpha=2.0)}
+# A problem, and what makes the policy for it: networks are made where they are checked, not wherever tests are listed.
 AS_THOMPSON = {
-    **{f"reshaped, {name}": (problem, tg.ReshapedThompson(problem)) for name, problem in PROBLEMS.items()},
-    **{f"shared, {name}": (problem, tg.ReshapedThompson(problem, shared=True)) for name, problem in ALIKE.items()},
-    "plain": (PROBLEMS["gaussian"], tg.Thompson()),
+    **{f"reshaped, {name}": (problem, tg.ReshapedThompson) for name, problem in PROBLEMS.items()},
+    **{f"shared, {name}": (problem, partial(tg.ReshapedThompson, shared=True)) for name, problem in ALIKE.items()},
+    "plain": (PROBLEMS["gaussian"], lambda _: tg.Thompson()),
+    "bonus, gaussian": (PROBLEMS["gaussian"], partial(tg.BonusThompson, degree=2)),
+    "bonus, alike": (ALIKE["gaussian"], partial(tg.BonusThompson, degree=1)),
     **{
-        f"recurrent, {name}": (PROBLEMS[name], tg.RecurrentThompson(PROBLEMS[name], hidden=3))
+        f"recurrent, {name}": (PROBLEMS[name], partial(tg.RecurrentThompson, hidden=3))
         for name in ("gaussian", "bernoulli", "poisson", "unknown variance", "contexts", "ball")
     },
 }
 OTHERS = {
-    "recurrent, free": (PROBLEMS["gaussian"], tg.RecurrentThompson(PROBLEMS["gaussian"], form="free", hidden=3)),
+    "recurrent, free": (PROBLEMS["gaussian"], partial(tg.RecurrentThompson, form="free", hidden=3)),
+    **{f"SoftElim, {name}": (PROBLEMS[name], lambda _: tg.SoftElim()) for name in ("bernoulli", "linear")},
+    "RL2, gaussian": (PROBLEMS["gaussian"], partial(tg.RL2, hidden=3)),
+    **{
+        f"bonus, {name}": (PROBLEMS[name], partial(tg.BonusThompson, degree=2))
+        for name in ("bernoulli", "poisson", "unknown variance", "linear", "contexts", "logistic")
+    },
 }
 # Rivals that become an IndexPolicy are one policy to the engines: some of them stand for all.
 RIVALS = {
@@ -65,19 +75,19 @@ RARE = ("poisson", "unknown variance")  # draws by rejection inside their scores
 
 
 @pytest.mark.parametrize(
-    ("problem", "policy"),
+    ("problem", "build"),
     [
         pytest.param(*case, id=name, marks=[pytest.mark.long] * name.endswith(RARE))
         for name, case in AS_THOMPSON.items()
     ],
 )
-def test_policies_that_start_as_thompson_sampling(problem, policy):
-    tg.testing.check_policy(policy, problem, starts_as_thompson=True)
+def test_policies_that_start_as_thompson_sampling(problem, build):
+    tg.testing.check_policy(build(problem), problem, starts_as_thompson=True)
 
 
-@pytest.mark.parametrize(("problem", "policy"), OTHERS.values(), ids=OTHERS)
-def test_other_policies(problem, policy):
-    tg.testing.check_policy(policy, problem)
+@pytest.mark.parametrize(("problem", "build"), OTHERS.values(), ids=OTHERS)
+def test_other_policies(problem, build):
+    tg.testing.check_policy(build(problem), problem)
 
 
 @pytest.mark.parametrize(("name", "rival"), [(name, rival) for name, rivals in RIVALS.items() for rival in rivals])
@@ -97,7 +107,8 @@ def test_units_change_nothing(unit):
 
 
 def test_policy_files(tmp_path):
-    for name, (_, policy) in (AS_THOMPSON | OTHERS).items():
+    for name, (problem, build) in (AS_THOMPSON | OTHERS).items():
+        policy = build(problem)
         moved = with_parameters(policy, parameter_vector(policy) + 1 / 3)
         moved.save(tmp_path / "policy.json")
         again = tg.load(tmp_path / "policy.json").policy

@@ -10,7 +10,6 @@ from scipy import integrate, special
 import tsgrad as tg
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
-from tsgrad.problems.gaussian import GaussianBelief
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -26,17 +25,16 @@ def gaussian_reward(problem, policy, horizon):
         )
         return jnp.stack([first, 1 - first])
 
-    nothing = GaussianBelief(jnp.zeros(2), jnp.zeros(2))
+    nothing = problem.prior(horizon)
     first = choice(nothing, 1)
     total = jnp.sum(first * problem.prior_mean)
     if horizon == 1:
         return total
     for arm in (0, 1):
         spread = np.sqrt(problem.prior_std[arm] ** 2 + problem.noise_std[arm] ** 2)
-        pulled = jnp.eye(2)[arm]
 
-        def second(reward, pulled=pulled):
-            belief = GaussianBelief(pulled, pulled * reward)
+        def second(reward, arm=arm):
+            belief = problem.update(nothing, tg.Context(), jnp.asarray(arm), reward)
             return jnp.sum(choice(belief, 2) * problem.posterior_means(belief, tg.Context()))
 
         total += first[arm] * jnp.sum(WEIGHTS * jax.vmap(second)(problem.prior_mean[arm] + spread * NODES))

@@ -57,9 +57,9 @@ def check_every_pair(problem, policy, truth, *kinds, horizon, seed):
 )
 @pytest.mark.parametrize("policy", [tg.ReshapedThompson, moved], ids=["start", "moved"])
 def test_every_pair_is_unbiased(problem, exact, policy, horizon):
-    """And so is what looks at a single step, which is something else where there are two."""
+    """And so is what looks at a single step, which is something else where there are two, or at the draw itself."""
     policy = policy(problem)
-    kinds = [{}, {"single_time": True}] if problem is GAUSSIAN and horizon == 2 else [{}]
+    kinds = [{}, {"single_time": True}, {"score": "draw"}] if problem is GAUSSIAN and horizon == 2 else [{}]
     check_every_pair(problem, policy, exact(problem, policy, horizon), *kinds, horizon=horizon, seed=5)
 
 

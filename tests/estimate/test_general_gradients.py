@@ -54,13 +54,13 @@ def linear_reward(problem, policy, horizon):
 @pytest.mark.parametrize("horizon", [pytest.param(1, marks=pytest.mark.long), 2])
 @pytest.mark.parametrize("policy", [tg.ReshapedThompson, moved], ids=["start", "moved"])
 def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
-    """16 pairs x 5 meta-parameters, 60,000 episodes: 80 comparisons, false alarm once in 1,000 seeds."""
+    """16 pairs x 5 meta-parameters, 30,000 episodes: 80 comparisons, false alarm once in 1,000 seeds."""
     policy = policy(CORRELATED)
     with jax.enable_x64(True):
         slope = jax.grad(lambda moving: linear_reward(CORRELATED, moving, horizon))
         truth = parameter_vector(slope(jax.tree.map(jnp.asarray, policy)))
     estimators = {pair: estimator(pair) for pair in GENERAL_PAIRS}
-    found = tg.episode_gradients(CORRELATED, policy, estimators, horizon=horizon, episodes=60_000, seed=5)
+    found = tg.episode_gradients(CORRELATED, policy, estimators, horizon=horizon, episodes=30_000, seed=5)
     bound = z_bound(len(GENERAL_PAIRS) * truth.size)
     for pair, sample in found.items():
         error = sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
@@ -83,10 +83,10 @@ def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
     ids=["contexts", "ball", "logistic"],
 )
 def test_pairs_agree(problem, pairs):
-    """Each pair against mean/oracle on the same 30,000 episodes; at most 80 comparisons, 1 false alarm in 1,000."""
+    """Each pair against mean/oracle on the same 20,000 episodes; at most 80 comparisons, 1 false alarm in 1,000."""
     policy = moved(problem)
     estimators = {pair: estimator(pair) for pair in pairs}
-    found = tg.episode_gradients(problem, policy, estimators, horizon=3, episodes=30_000, seed=6)
+    found = tg.episode_gradients(problem, policy, estimators, horizon=3, episodes=20_000, seed=6)
     reference = found["mean/oracle"]
     assert np.max(np.abs(reference.mean(axis=0) / (reference.std(axis=0) / np.sqrt(len(reference))))) > 6
     for pair, sample in found.items():

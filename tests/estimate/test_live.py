@@ -1,5 +1,7 @@
 """Gradients from recorded episodes: those of the simulator, without its world."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -11,10 +13,10 @@ pytestmark = pytest.mark.formulas
 
 GAUSSIAN = tg.GaussianBandit(prior_mean=[0, 0.3, 0], noise_std=[0.5, 1, 2])
 CASES = {
-    "gaussian": (GAUSSIAN, tg.ReshapedThompson(GAUSSIAN)),
+    "gaussian": (GAUSSIAN, tg.ReshapedThompson),
     "contexts, recurrent": (
-        problem := tg.LinearBandit(features=tg.GaussianContexts(arms=4, dimension=3)),
-        tg.RecurrentThompson(problem, hidden=3),
+        tg.LinearBandit(features=tg.GaussianContexts(arms=4, dimension=3)),
+        partial(tg.RecurrentThompson, hidden=3),
     ),
 }
 ESTIMATORS = {
@@ -27,9 +29,10 @@ def recorded(problem, policy, **options):
     return tg.Recorded.of(runs)
 
 
-@pytest.mark.parametrize(("problem", "policy"), CASES.values(), ids=CASES)
-def test_recorded_episodes_give_the_simulators_gradients(problem, policy):
+@pytest.mark.parametrize(("problem", "build"), CASES.values(), ids=CASES)
+def test_recorded_episodes_give_the_simulators_gradients(problem, build):
     """Of episodes that the simulator played, at the same addresses: episode by episode the same numbers."""
+    policy = build(problem)
     where = {"seed": 3, "precision": "float64"}
     live = recorded(problem, policy, horizon=6, episodes=300, **where)
     simulated = tg.episode_gradients(problem, policy, ESTIMATORS, horizon=6, episodes=300, **where)
@@ -75,6 +78,42 @@ def test_plain_values_of_draws_will_do():
     assert plain.regret == pytest.approx(full.regret)
 
 
+def test_draws_that_lead_to_other_arms_are_refused():
+    """A gradient at draws that had no part in the choice would be wrong without a word."""
+    played = tg.simulate(GAUSSIAN, tg.Thompson(), horizon=3, episodes=40, seed=0, trajectories=True).trajectories
+    wrong = tg.Recorded.of(played._replace(arm=(played.arm + 1) % 3))
+    policy = tg.ReshapedThompson(GAUSSIAN)
+    for found in (
+        lambda: tg.gradient_from_episodes(GAUSSIAN, policy, tg.Estimator("mean", "self"), wrong, seed=0),
+        lambda: tg.diagnose(GAUSSIAN, policy, wrong),
+    ):
+        with pytest.raises(tg.BadInput, match=r"episodes.arm\[0, 0\] is not the arm that episodes.pseudo_action"):
+            found()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"pseudo_action": None}, "episodes.pseudo_action must hold what the policy drew"),
+        ({"reward": 0.5}, r"episodes.reward\[0, 0\] must be 0 or 1, got 0.5"),
+        ({"context": np.nan}, r"episodes.context\[0, 0, 0\] must be finite"),
+    ],
+)
+def test_records_that_no_policy_can_have_left(change, message):
+    problem = tg.BernoulliBandit(arms=2)
+    played = tg.Recorded.of(
+        tg.simulate(problem, tg.Thompson(), horizon=2, episodes=3, seed=0, trajectories=True).trajectories
+    )
+    full = {
+        name: None if value is None else np.full((3, 2, 1) if name == "context" else (3, 2), value)
+        for name, value in change.items()
+    }
+    with pytest.raises(tg.BadInput, match=message):
+        tg.gradient_from_episodes(
+            problem, tg.ReshapedThompson(problem), tg.Estimator("obs", "null"), played._replace(**full), seed=0
+        )
+
+
 def test_bad_episodes():
     problem = tg.BernoulliBandit(arms=2)
     policy, estimator = tg.ReshapedThompson(problem), tg.Estimator("mean", "self")
@@ -96,7 +135,7 @@ def test_bad_episodes():
         (wrong("reward", lambda reward: reward[0]), r"episodes.reward must have axes \[N, T\]"),
         (wrong("arm", lambda arm: arm[:, :2]), r"episodes.arm must have axes \[N, T\] first, \(4, 3\)"),
         (
-            wrong("pseudo_action", lambda draw: put(draw, (3, 0), 1.5)),
+            wrong("pseudo_action", lambda draw: put(draw, (3, 0, live.arm[3, 0]), 1.5)),
             r"episodes.pseudo_action\[3, 0\] has zero density under this policy",
         ),
     ]

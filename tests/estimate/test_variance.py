@@ -111,7 +111,7 @@ def test_a_value_baseline_helps_and_users_classes_work(single_time):
 def test_obs_exceeds_mean_at_plain_thompson_sampling():
     """K = 3, T = 6, unit priors and noise: second moments 2428 against 1791 (facts measured before)."""
     problem = tg.GaussianBandit(arms=3)
-    estimators = {metric: tg.Estimator(metric, "null", single_time=True) for metric in ("obs", "mean")}
+    estimators = {metric: tg.Estimator(metric, "null", single_time=True, score="draw") for metric in ("obs", "mean")}
     found = tg.episode_gradients(
         problem, tg.ReshapedThompson(problem), estimators, horizon=6, episodes=400_000, seed=14
     )
@@ -131,7 +131,7 @@ def test_the_counterexample_to_obs_exceeding_mean():
     policy = with_parameters(
         tg.ReshapedThompson(problem), np.r_[1, 0, np.log([0.25, 0.25]), np.log([100, 0.001]), 0, 0]
     )
-    estimators = {metric: tg.Estimator(metric, "null", single_time=True) for metric in ("obs", "mean")}
+    estimators = {metric: tg.Estimator(metric, "null", single_time=True, score="draw") for metric in ("obs", "mean")}
     found = tg.episode_gradients(problem, policy, estimators, horizon=2, episodes=1_000_000, seed=15)
     mean, error = excess(found["obs"], found["mean"], np.zeros((0, 8)))
     assert abs(mean[0] + 15.86) < 4 * np.hypot(error[0], 0.11)

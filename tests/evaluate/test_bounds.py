@@ -273,7 +273,7 @@ def test_the_cheap_bound():
             r"kind must be one of perfect, FH, V-Zero, optimum, got 'v-zero' \(did you mean 'V-Zero'\?\)",
         ),
         ({"horizon": 0}, "horizon must be an integer >= 1, got 0"),
-        ({"episodes": 1}, "episodes must be an integer >= 8, got 1"),
+        ({"episodes": 511}, "episodes must be an integer >= 512, got 511"),
         ({"kind": "optimum"}, "BernoulliBandit with 2 arms for its exact optimum, got GaussianBandit with 20 arms"),
         ({"seed": -1}, "seed must be an integer from 0"),
     ],

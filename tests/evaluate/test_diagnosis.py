@@ -90,7 +90,7 @@ def test_bad_input():
     policy = tg.ReshapedThompson(RIGHT)
     with pytest.raises(tg.BadInput, match="horizon must be given"):
         tg.diagnose(RIGHT, policy, 100)
-    with pytest.raises(tg.BadInput, match="level must be between 0 and 1, got 2"):
+    with pytest.raises(tg.BadInput, match="level must be a number between 0 and 1, got 2"):
         tg.diagnose(RIGHT, policy, 100, horizon=3, level=2)
     with pytest.raises(tg.BadInput, match="same arms, got 3 and 2"):
         tg.Misspecified(truth=RIGHT, model=tg.GaussianBandit(arms=2))

@@ -15,9 +15,9 @@ import pytest
 
 import tsgrad as tg
 from tsgrad.evaluate.tables import as_text
-from tsgrad.experiments import Reproduction, ReproductionProgress, read_results, setting_table
+from tsgrad.experiments import Reproduction, ReproductionProgress, as_printed_table, read_results, setting_table
 from tsgrad.experiments.parts import PIECE, evaluate, policies, read_bound, read_evaluation
-from tsgrad.experiments.plan import Plan
+from tsgrad.experiments.plan import AS_PRINTED, Plan
 from tsgrad.experiments.results import null_curves
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
 from tsgrad.report import without_clock, write_reproduction_report
@@ -67,7 +67,7 @@ def test_rows_are_what_compare_says_of_the_policies_in_the_run_folders(whole):
     """Bit for bit: the same policies on the same episodes by the same code, intervals of all rows included."""
     folder, results = whole
     problem = tg.experiments.SETTINGS["hetero"].problem
-    rows = {name: policy() for name, policy in policies(Plan(name="hetero"), folder).items()}
+    rows = {name: policy() for name, policy in policies(Plan(name="hetero"), folder).items() if AS_PRINTED not in name}
     found = tg.compare(problem, rows, horizon=50, episodes=256, seed=0, reference="TS", bound=None)
     assert found._replace(bound=read_bound(folder)).data() == results.comparison.data()
     played = tg.simulate(
@@ -98,10 +98,14 @@ def test_pulls_in_the_first_batch_are_those_of_plain_thompson_sampling(whole):
 
 def test_the_trainings_are_the_papers(whole):
     _, results = whole
-    for training in results.trainings:
+    assert [training.recipe for training in results.trainings] == ["paper"] * 5 + ["stable"]
+    assert [training.recipe for training in results.as_printed.trainings] == ["as printed"] * 5
+    rates = {"paper": 0.02, "as printed": 0.05}  # 0.4 of what is printed, and that
+    for training in results.trainings + results.as_printed.trainings:
         used = training.settings
-        if training.recipe == "paper":
-            assert (used["episodes"], used["learning_rate"], used["schedule"]) == (1000, 0.05, "constant")
+        if training.recipe in rates:
+            expected = (1000, rates[training.recipe], "constant")
+            assert (used["episodes"], used["learning_rate"], used["schedule"]) == expected
             assert used["optimizer"] == "adam"
             assert used["rollouts"] == (2 if training.baseline == "self" else 1)
         else:
@@ -113,20 +117,38 @@ def test_tables(whole):
     least = results.comparison.policies[results.comparison.best]
     best = f"{least.regret:.3f} ({least.standard_error:.3f})"
     markdown, latex = markdown_table(results), latex_table(results)
-    assert markdown.count("**") == 2
+    assert markdown.count("**") == 4  # one bold number in each of two tables
     assert f"**{best}**" in markdown
-    assert latex.count(r"\textbf") == 1
+    assert latex.count(r"\textbf") == latex.count(r"\begin{tabular}") == 2
     assert rf"\textbf{{{best}}}" in latex
     for text in (markdown, latex):
-        assert "16.561 (0.204)" in text
+        assert text.count("16.561 (0.204)") == 2
     rows = list(csv.DictReader(io.StringIO(csv_table(results))))
-    assert [float(row["regret"]) for row in rows] == list(results.comparison.regret.values())
-    assert [row["verdict"] for row in rows] == [row.verdict or "" for row in results.rows]
+    both = (results, results.as_printed)
+    assert [float(row["regret"]) for row in rows] == [x for found in both for x in found.comparison.regret.values()]
+    assert [row["verdict"] for row in rows] == [row.verdict or "" for found in both for row in found.rows]
+    assert [row["recipe"] for row in rows if row["policy"] == "mean/self"] == ["paper", "as printed"]
     assert rows[0]["printed"] == "16.561"
-    for width in (50, 80):
-        text = as_text(setting_table(results), width=width)
+    for width, (table, found) in itertools.product(
+        (50, 80), ((setting_table, results), (as_printed_table, results.as_printed))
+    ):
+        text = as_text(table(results), width=width)
         assert max(map(len, text.splitlines())) <= 80
-        assert {f"{regret:.3f}" for regret in results.comparison.regret.values()} <= set(re.findall(r"[\d.]+", text))
+        assert {f"{regret:.3f}" for regret in found.comparison.regret.values()} <= set(re.findall(r"[\d.]+", text))
+
+
+def test_steps_are_the_one_difference_of_the_second_table(whole):
+    """Both start from the same policy on the same batch; then they differ."""
+    _, results = whole
+    for ours, printed in zip(results.trainings[:5], results.as_printed.trainings, strict=True):
+        assert ours.name == printed.name
+        assert ours.history[0] == printed.history[0]
+        assert ours.last != printed.last
+    assert results.as_printed.comparison.names == [
+        *(name for pair in results.as_printed.trainings for name in (pair.name, f"{pair.name} (selected)")),
+        "TS",
+    ]
+    assert results.as_printed.comparison.regret["TS"] == results.comparison.regret["TS"]
 
 
 def test_distances_of_curves():
@@ -141,7 +163,7 @@ class Stopped(Exception):
     """A stop at a chosen moment."""
 
 
-@pytest.mark.parametrize("moment", [3, 60, 94])
+@pytest.mark.parametrize("moment", [3, 100, 153])
 def test_stopped_anywhere_and_resumed_leaves_the_same_files(moment, whole, tmp_path):
     """At the given call of the watcher: in the first training, among evaluations, before the bound."""
     folder = tmp_path / "hetero"
@@ -164,7 +186,8 @@ def test_parts_that_are_done_are_not_done_again(whole):
     for part in Reproduction(folder, setting="hetero", resume=True).parts:
         assert part.is_done()
     seconds, before = read_seconds(folder), files(folder)
-    assert len(seconds) == len(results.trainings) + len(results.rows) + 1
+    rows = len(results.rows) + len(results.as_printed.rows) - 1  # plain Thompson sampling is in both tables
+    assert len(seconds) == len(results.trainings) + len(results.as_printed.trainings) + rows + 1
     assert Reproduction(folder, setting="hetero", resume=True).run().model_dump() == results.model_dump()
     assert read_seconds(folder) == seconds
     assert files(folder) == before
@@ -204,7 +227,9 @@ def test_evaluations_of_others_are_not_taken(tmp_path):
     assert read_evaluation(path, tg.Thompson(), plan) is None
 
 
-@pytest.mark.parametrize("damage", ["", "[]", '{"tsgrad": "bound", "format": 1, "bound": {"regret": "low"}}'])
+@pytest.mark.parametrize(
+    "damage", ["", "[]", '{"tsgrad": "bound", "format": 1, "sha256": "edited", "bound": {"regret": "low"}}']
+)
 def test_a_damaged_bound_is_one_line(tmp_path, damage):
     (tmp_path / "bound.json").write_text(damage)
     with pytest.raises(tg.BadInput, match=r"bound\.json (does not hold|is not)"):
@@ -238,6 +263,14 @@ def test_folders_keep_to_their_plan(options, message, whole):
         Reproduction(whole[0], **{"setting": "hetero", **options})
 
 
+@pytest.mark.parametrize("options", [{"seed": -1}, {"resume": True}])
+def test_what_fails_claims_no_folder(options, tmp_path):
+    """A seed that can't be, and nothing to continue."""
+    with pytest.raises(tg.BadInput, match=r"seed must be an integer|holds no reproduction to continue"):
+        Reproduction(tmp_path / "new", setting="hetero", **options)
+    assert not (tmp_path / "new").exists()
+
+
 def test_folders_of_others_are_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(tg.BadInput, match="is not an empty folder: choose another"):
@@ -245,7 +278,7 @@ def test_folders_of_others_are_left_alone(tmp_path):
 
 
 def test_an_interrupt_says_how_to_go_on(whole, monkeypatch, capsys):
-    from tsgrad.cli import main
+    from tsgrad.cli import run
 
     def interrupted(self, watch):
         raise KeyboardInterrupt
@@ -254,7 +287,7 @@ def test_an_interrupt_says_how_to_go_on(whole, monkeypatch, capsys):
     out = whole[0].parent
     monkeypatch.setattr(sys, "argv", ["tsgrad", "reproduce", "hetero", "--out", str(out), "--resume"])
     with pytest.raises(SystemExit) as stopped:
-        main()
+        run()
     assert stopped.value.code == 130
     assert f"Continue with: tsgrad reproduce hetero --out {out} --resume" in capsys.readouterr().err
 

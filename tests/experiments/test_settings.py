@@ -32,3 +32,14 @@ def test_plain_thompson_sampling_has_the_printed_regret(setting):
 def test_unknown_settings_are_told():
     with pytest.raises(tg.BadInput, match=r"setting must be one of standard, hetero, many, got 'heter' \(did you mean"):
         setting_named("heter")
+
+
+def test_rivals_that_are_left_out_say_why():
+    """Bernoulli arms beyond the size of tables: Bayes-UCB needs none."""
+    from tsgrad.experiments import applicable_rivals
+
+    rivals = applicable_rivals(tg.BernoulliBandit(arms=3), 1000)
+    assert list(rivals.ready) == ["Bayes-UCB"]
+    assert set(rivals.left_out) == {"OGI", "IDS", "OGI-T", "Gittins", "KG"}
+    assert "horizon must be smaller for a table of indices" in rivals.left_out["Gittins"]
+    assert "is not defined for BernoulliBandit" in rivals.left_out["KG"]

@@ -15,13 +15,31 @@ import tsgrad as tg
 from exact import bernoulli_gradient, gaussian_gradient
 from false_alarms import largest_z, z_bound
 from tsgrad import native
-from tsgrad.policies import parameter_vector, with_parameters
+from tsgrad.policies import Bonus, ReshapedBernoulli, parameter_vector, with_parameters
 
 ROOT = Path(__file__).parents[2]
 PAIRS = [f"{metric}/{baseline}" for metric, baseline in itertools.product(native.METRICS, native.BASELINES)]
 GAUSSIAN = tg.GaussianBandit(prior_mean=[0.0, 0.2, -0.3], prior_std=[1.0, 0.8, 1.2], noise_std=[1.0, 0.4, 2.0])
 BERNOULLI = tg.BernoulliBandit(alpha=[1.0, 2.0, 0.5], beta=[1.0, 1.5, 2.0])
 ALIKE = tg.GaussianBandit(arms=4, noise_std=0.8)
+
+
+def score_of(policy):
+    """Which score there is a kernel for."""
+    return "draw" if isinstance(policy, ReshapedBernoulli) else "conditional"
+
+
+def bonus(arms):
+    """Away from its start, and scaled to six steps."""
+    draw = np.random.default_rng(9).standard_normal
+    scales = {"most_left": 6, "least_known": 0.25, "most_known": 20.0}
+    return Bonus(
+        bonus=0.3 * draw(6),
+        log_spread=0.3 * draw(6),
+        arm_bonus=0.3 * draw(arms),
+        arm_log_spread=0.3 * draw(arms),
+        **scales,
+    )
 
 
 def moved(problem, shared=False):
@@ -41,11 +59,13 @@ CASES = {
     "gaussian, plain": (GAUSSIAN, tg.Thompson()),
     "gaussian, reshaped": (GAUSSIAN, moved(GAUSSIAN)),
     "gaussian, shared": (ALIKE, moved(ALIKE, shared=True)),
+    "gaussian, bonus": (GAUSSIAN, bonus(3)),
     "gaussian, index": (GAUSSIAN, index_policy(3, 30, 30)),
     "gaussian, one index": (GAUSSIAN, index_policy(1, 30, 30, spread=(3, 1))),
     "gaussian, index for all times": (GAUSSIAN, index_policy(3, 1, 30, spread=(1, 30))),
     "bernoulli, plain": (BERNOULLI, tg.Thompson()),
     "bernoulli, reshaped": (BERNOULLI, moved(BERNOULLI)),
+    "bernoulli, bonus": (BERNOULLI, bonus(3)),
     "bernoulli, index": (BERNOULLI, index_policy(3, 30, 465)),
     "bernoulli, one index": (BERNOULLI, index_policy(1, 1, 465, spread=(1, 1))),
 }
@@ -89,7 +109,9 @@ def test_the_same_summaries(problem, policy):
 @pytest.mark.parametrize("single_time", [False, True])
 def test_the_same_gradients_in_float64(problem, policy, single_time):
     """Of every episode, to 1e-9 of the mean absolute gradient, which is less than the sum of absolute terms."""
-    estimators = {pair: tg.Estimator(*pair.split("/"), single_time=single_time) for pair in PAIRS}
+    estimators = {
+        pair: tg.Estimator(*pair.split("/"), single_time=single_time, score=score_of(policy)) for pair in PAIRS
+    }
     options = {"horizon": 6, "episodes": 700, "seed": 5, "precision": "float64"}
     theirs = tg.episode_gradients(problem, policy, estimators, engine="jax", **options)
     for pair, estimator in estimators.items():
@@ -102,7 +124,7 @@ def test_the_same_gradients_in_float64(problem, policy, single_time):
 def test_the_same_gradient_record(problem, policy):
     """Mean, standard error and regret, with more than two rollouts."""
     options = {"horizon": 6, "episodes": 700, "seed": 6, "precision": "float64"}
-    estimator = tg.Estimator("mean", "self", rollouts=3)
+    estimator = tg.Estimator("mean", "self", rollouts=3, score=score_of(policy))
     ours, theirs = (tg.gradient(problem, policy, estimator, engine=engine, **options) for engine in ("native", "jax"))
     assert ours.names == theirs.names
     for name in ("mean", "standard_error", "regret", "regret_standard_error"):
@@ -150,7 +172,7 @@ def test_every_pair_is_unbiased(problem, exact, horizon):
     policy = moved(problem)
     truth = exact(problem, policy, horizon)
     for pair in PAIRS:
-        estimator = tg.Estimator(*pair.split("/"))
+        estimator = tg.Estimator(*pair.split("/"), score=score_of(policy))
         found = tg.gradient(problem, policy, estimator, horizon=horizon, episodes=200_000, seed=7, engine="native")
         assert largest_z(found.mean, truth, found.standard_error) < z_bound(len(PAIRS) * truth.size), pair
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from tsgrad.policies import Clock, ReshapedGaussian, parameter_names, parameter_vector, with_parameters
+from tsgrad.policies import (
+    Clock,
+    ReshapedBernoulli,
+    ReshapedGaussian,
+    parameter_names,
+    parameter_vector,
+    with_parameters,
+)
 from tsgrad.problems.gaussian import GaussianBelief
 
 pytestmark = pytest.mark.formulas
@@ -83,13 +90,14 @@ def test_extreme_meta_parameters_stay_finite(problem, value):
 def test_float32_gradients_hold_where_laws_concentrate(problem, kind, value, engine):
     """At the edge of what the bounds allow: float32 within half a standard error of float64."""
     policy = tg.ReshapedThompson(problem)
+    score = "draw" if (engine, problem.rewards) == ("native", "binary") else "conditional"
     vector = parameter_vector(policy)
     vector[2 * kind : 2 * kind + 2] = value
     single, double = (
         tg.gradient(
             problem,
             with_parameters(policy, vector),
-            tg.Estimator("mean", "null"),
+            tg.Estimator("mean", "null", score=score),
             horizon=50,
             episodes=2000,
             seed=0,
@@ -138,3 +146,19 @@ def test_float32_gradients_hold_where_laws_concentrate(problem, kind, value, eng
 def test_bad_input(build, message):
     with pytest.raises(tg.BadInput, match=message):
         build()
+
+
+def test_concentration_leaves_the_mean_of_a_reshaped_beta_law_where_it_is():
+    """Late in an episode counts reach their bound, all by the same factor: the tuned mean does not drift away."""
+    problem = tg.BernoulliBandit(arms=2, alpha=1.0, beta=1.0)
+    policy = ReshapedBernoulli(log_alpha=np.log(0.02), log_beta=0.0, log_evidence_weight=0.0, decay=4.0)
+    means = []
+    for t in (1, 50, 99, 100):
+        law = policy.law(problem, problem.prior(100), None, tg.Context(), Clock(t, 100))
+        means.append(float(law.alpha[0] / (law.alpha[0] + law.beta[0])))
+    np.testing.assert_allclose(means, 0.02 / 1.02, rtol=1e-5)
+
+
+def test_a_wrong_model_has_the_reshaping_of_its_model():
+    wrong = tg.Misspecified(truth=tg.GaussianBandit(arms=2, noise_std=2.0), model=tg.GaussianBandit(arms=2))
+    assert type(tg.ReshapedThompson(wrong)) is type(tg.ReshapedThompson(wrong.model))

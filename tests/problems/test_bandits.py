@@ -46,7 +46,7 @@ def test_bernoulli_posterior_is_the_closed_form():
             "prior_mean has 2 arms and noise_std has 3",
         ),
         (lambda: tg.GaussianBandit(prior_mean=[0, 0], arms=3), "arms has 3 arms and prior_mean has 2"),
-        (lambda: tg.GaussianBandit(arms=0), "arms must be an integer >= 1, got 0"),
+        (lambda: tg.GaussianBandit(arms=0), "arms must be an integer from 1 to 2147483647, got 0"),
         (lambda: tg.GaussianBandit(prior_mean=[]), "prior_mean must have at least one arm, got none"),
         (lambda: tg.GaussianBandit(), "arms must say how many arms"),
         (

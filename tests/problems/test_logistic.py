@@ -1,13 +1,19 @@
 """Logistic bandits: Laplace's approximation against its definition, and where data are separable."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, optimize
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
 
 import tsgrad as tg
 from tsgrad.laws import FramedDraw
+from tsgrad.problems.logistic import _chance_moments
 
 pytestmark = pytest.mark.formulas
 
@@ -78,3 +84,43 @@ def test_separable_data_and_a_wide_prior():
     assert float(jnp.max(jnp.abs(slope))) < 1e-5
     chances = problem.means(FramedDraw.at(problem.posterior(belief).mean), tg.Context())
     np.testing.assert_allclose(chances, [1, 0], atol=1e-3)
+
+
+@pytest.mark.parametrize("spread", [1e-3, 0.5, 1.9, 2.1, 10.0])
+def test_expected_chances_are_integrals_however_wide_the_belief(spread):
+    for centre in (-6.0, 0.3, 4.0):
+        step = -centre / spread
+        points = [-9.0, *([step] if abs(step) < 9 else []), 9.0]
+
+        def integral(function, centre=centre, points=points):
+            return sum(
+                quad(lambda z: function(expit(centre + spread * z)) * norm.pdf(z), *piece, epsabs=1e-13, limit=200)[0]
+                for piece in itertools.pairwise(points)
+            )
+
+        mean = integral(lambda chance: chance)
+        std = np.sqrt(integral(lambda chance, mean=mean: (chance - mean) ** 2))
+        with jax.enable_x64(True):
+            found = _chance_moments(jnp.array([centre]), jnp.array([spread]))
+        np.testing.assert_allclose(np.ravel(found), [mean, std], atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [tg.Estimator("bayes", "null"), tg.Estimator("mean", "self", world="posterior"), tg.Estimator("q", "self")],
+)
+def test_estimators_that_rely_on_the_posterior_refuse_an_approximation(estimator):
+    with pytest.raises(tg.BadInput, match="relies on the posterior of LogisticBandit, which is an approximation"):
+        tg.gradient(PROBLEM, tg.ReshapedThompson(PROBLEM), estimator, horizon=2, episodes=2, seed=0)
+
+
+def test_diagnosis_of_a_right_model_with_an_approximate_posterior_raises_no_alarm():
+    """Its own error of approximation is no error of the model (six alarms in six before it was calibrated); a wrong
+    prior still is found. One false alarm in twenty at most, at fixed seeds.
+    """
+    features = np.random.default_rng(0).standard_normal((3, 2))
+    right = tg.LogisticBandit(features=features, prior_covariance=9.0)
+    policy = tg.ReshapedThompson(right)
+    assert not tg.diagnose(right, policy, 1000, horizon=8, seed=3).model_is_wrong
+    wrong = tg.Misspecified(truth=tg.LogisticBandit(features=features, prior_mean=[4.0, 0.0]), model=right)
+    assert tg.diagnose(wrong, policy, 1000, horizon=8, seed=3).model_is_wrong

@@ -97,7 +97,8 @@ METRICS, BASELINES = ("obs", "mean", "fin", "bayes", "q"), ("null", "oracle", "s
 
 
 def estimator(metric: str, baseline: str, **options: Any) -> tg.Estimator:
-    return tg.Estimator(metric, baseline, lookaheads=2 if metric == "q" or baseline == "value" else None, **options)
+    looks = 2 if metric == "q" or baseline == "value" else None
+    return tg.Estimator(metric, baseline, **{"score": "draw", "lookaheads": looks, **options})
 
 
 PAIRS = {f"{metric}/{baseline}": (metric, baseline) for metric, baseline in itertools.product(METRICS, BASELINES)}
@@ -106,7 +107,9 @@ ON_KERNELS = {name: pair for name, pair in PAIRS.items() if pair[0] != "q" and p
 FEW = {name: EVERY_PAIR[name] for name in ("obs/null", "mean/oracle", "bayes/self")}
 SINGLE_TIME = {f"{name}, single time": estimator(*PAIRS[name], single_time=True) for name in (*FEW, "fin/null")}
 FROM_POSTERIOR = {name: estimator(*PAIRS[name], world="posterior") for name in (*FEW, "mean/self", "fin/oracle")}
-TWO, FOUR = tg.Estimator("mean", "self"), tg.Estimator("mean", "self", rollouts=4)
+TWO, FOUR = (estimator("mean", "self", rollouts=rollouts) for rollouts in (2, 4))
+CONDITIONAL = {name: estimator(*PAIRS[name], score="conditional") for name in ("obs/null", "fin/self", "bayes/self")}
+ADAM = {"name": "adam", "b2": 0.99}
 
 
 def numbers_like(tree: Any) -> Any:
@@ -120,6 +123,12 @@ def numbers_like(tree: Any) -> Any:
 def reshaped(problem: Any, shared: bool = False) -> Any:
     """A reshaped policy away from its start."""
     return numbers_like(tg.ReshapedThompson(problem, shared=shared))
+
+
+def bonus(problem: Any) -> Any:
+    """The bonus law away from its start."""
+    policy = tg.BonusThompson(problem, degree=2)
+    return tg.with_parameters(policy, numbers_like(tg.parameter_vector(policy)))
 
 
 def recurrent(problem: Any, form: str) -> Any:
@@ -159,7 +168,7 @@ def every_gradient(problem: Any, policy: Any, estimators: dict[str, tg.Estimator
 
 
 def arrays_of_gradient(found: tg.Gradient) -> Arrays:
-    return {name: np.asarray(value) for name, value in found._asdict().items() if name != "names"}
+    return {name: np.asarray(value) for name, value in found._asdict().items() if name not in ("names", "fisher")}
 
 
 def gradient(problem: Any, policy: Any, chosen: tg.Estimator, **options: Any) -> Arrays:
@@ -184,8 +193,8 @@ def from_recorded(problem: Any, policy: Any, chosen: tg.Estimator) -> Arrays:
 
 def trained(problem: Any, policy: Any, chosen: tg.Estimator | None = None, **options: Any) -> Arrays:
     """Where five iterations lead, and what was measured on the way."""
-    settings = {"iterations": 5, "validation_episodes": 300, "check_every": 2, **SIZE, **options}
-    run = tg.train(problem, policy, chosen, progress=False, **settings)
+    settings = {"iterations": 5, "validation_episodes": 300, "check_every": 2, "optimizer": ADAM, **SIZE, **options}
+    run = tg.train(problem, policy, TWO if chosen is None else chosen, progress=False, **settings)
     rows = run.history
     return {
         **{f"last {name}": np.asarray(value) for name, value in run.last.meta_parameters().items()},
@@ -206,7 +215,7 @@ def compared(problem: Any, policies: dict[str, Any], **options: Any) -> Arrays:
 
 
 def bounded(problem: Any, kinds: tuple[Any, ...]) -> Arrays:
-    found = {kind: tg.regret_bound(problem, horizon=12, kind=kind, episodes=300, seed=3) for kind in kinds}
+    found = {kind: tg.regret_bound(problem, horizon=12, kind=kind, episodes=512, seed=3) for kind in kinds}
     return {kind: np.array([bound.regret, bound.standard_error]) for kind, bound in found.items()}
 
 
@@ -251,11 +260,15 @@ def on_kernels() -> Iterator[tuple[str, Callable[[], Arrays]]]:
             yield f"native: {name}, {form}, {precision}", case(simulated, problem, policy, **LONGER, **where)
             yield f"native: {name}, {form}, four rollouts, {precision}", case(gradient, problem, policy, FOUR, **where)
             for steps in ("every step", "single time"):
-                pairs = {
-                    key: tg.Estimator(*pair, single_time=steps == "single time") for key, pair in ON_KERNELS.items()
-                }
+                pairs = {key: estimator(*pair, single_time=steps == "single time") for key, pair in ON_KERNELS.items()}
                 title = f"native: {name}, {form}, {steps}, {precision}"
                 yield title, case(every_gradient, problem, policy, pairs, **where)
+        policy = bonus(PROBLEMS[name])
+        yield f"native: {name}, bonus, {precision}", case(simulated, PROBLEMS[name], policy, **LONGER, **where)
+        yield (
+            f"native: {name}, bonus, conditional, {precision}",
+            case(every_gradient, PROBLEMS[name], policy, CONDITIONAL, **where),
+        )
         for kind in ("plain", "random"):
             policy = index_policy(3, 8 if name == "gaussian" else 36, kind == "random")
             yield f"native: {name}, {kind} index, {precision}", case(simulated, PROBLEMS[name], policy, **where)
@@ -271,8 +284,14 @@ def on_both() -> Iterator[tuple[str, Callable[[], Arrays]]]:
     """Training on the native engine, comparisons and bounds: kernels, and the rest around them."""
     problem = PROBLEMS["gaussian"]
     yield "float32: gaussian, trained", case(trained, problem, tg.ReshapedThompson(problem), engine="native")
+    yield (
+        "float32: gaussian, natural",
+        case(
+            trained, problem, tg.BonusThompson(problem), CONDITIONAL["bayes/self"], engine="native", optimizer="natural"
+        ),
+    )
     paper: dict[str, Any] = {"schedule": "constant", "optimizer": "adam", "clip_norm": 1.0, "precision": "float64"}
-    start, oracle = tg.ReshapedThompson(PROBLEMS["bernoulli"]), tg.Estimator("mean", "oracle")
+    start, oracle = tg.ReshapedThompson(PROBLEMS["bernoulli"]), estimator("mean", "oracle")
     yield "float64: bernoulli, trained", case(trained, PROBLEMS["bernoulli"], start, oracle, engine="native", **paper)
     policies = {"plain": tg.Thompson(), "reshaped": reshaped(problem), "scaled": tg.ScaledThompson(0.7)}
     yield "float32: gaussian, compared", case(compared, problem, policies, bound="V-Zero")

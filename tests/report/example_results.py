@@ -6,7 +6,7 @@ from importlib.metadata import version
 import numpy as np
 
 import tsgrad as tg
-from tsgrad.experiments import CurvePoint, NullCurves, PullsAt, Results, Training, setting_named
+from tsgrad.experiments import CurvePoint, Findings, NullCurves, PullsAt, Results, Training, setting_named
 from tsgrad.experiments.plan import Plan
 from tsgrad.experiments.results import paper_rows
 from tsgrad.registry import to_data
@@ -65,7 +65,10 @@ def example_results(*, setting="hetero", pairs=PAIRS, iterations=10, episodes=25
     policies["TS"] = tg.Thompson()
     where = {"horizon": paper.horizon, "episodes": evaluation_episodes, "seed": 1}
     comparison = tg.compare(problem, policies, **where, reference="TS", bound="FH")
+    found = Findings(trainings=trainings, comparison=comparison, rows=paper_rows(Plan(name=setting), comparison))
     return Results(
+        **dict(found),
+        as_printed=found,
         setting=paper.name,
         title=paper.title,
         problem=to_data(problem),
@@ -73,9 +76,6 @@ def example_results(*, setting="hetero", pairs=PAIRS, iterations=10, episodes=25
         seed=0,
         engine="native",
         versions={"tsgrad": version("tsgrad"), "python": platform.python_version()},
-        trainings=trainings,
-        comparison=comparison,
-        rows=paper_rows(Plan(name=setting), comparison),
         pulls_during_training=_pulls(problem, trainings[-1], paper.horizon, run),
         null_curves=NullCurves(largest_distance=1.5, mean_distance=0.4, mean_standard_error=0.3),
     )

@@ -1,12 +1,14 @@
 """Arms that come and go: nobody plays an arm that is not there, the oracle neither, and engines agree."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
 import tsgrad as tg
 from tsgrad import native
+from tsgrad.policies import ReshapedBernoulli
 
 HORIZON = 6
 MISSING = np.arange(HORIZON)[:, None] % 3 == np.arange(3)
@@ -47,11 +49,15 @@ def test_engines_agree_under_masks(problem, policy):
     )
 
 
+@pytest.mark.parametrize(
+    "family", [tg.ReshapedThompson, partial(tg.BonusThompson, degree=1)], ids=["reshaped", "bonus"]
+)
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_gradients_of_every_pair_agree_under_masks(problem):
-    policy = tg.ReshapedThompson(problem)
+def test_gradients_of_every_pair_agree_under_masks(problem, family):
+    policy = family(problem)
+    score = "draw" if isinstance(policy, ReshapedBernoulli) else "conditional"  # which there is a kernel for
     where = {"horizon": HORIZON, "episodes": 300, "seed": 5, "precision": "float64"}
-    estimators = {pair: tg.Estimator(*pair.split("/")) for pair in PAIRS}
+    estimators = {pair: tg.Estimator(*pair.split("/"), score=score) for pair in PAIRS}
     conditions = tg.Conditions(available=AVAILABLE)
     reference = tg.episode_gradients(problem, policy, estimators, engine="jax", conditions=conditions, **where)
     for pair, estimator in estimators.items():

@@ -132,8 +132,8 @@ def test_standard_errors_are_honest():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"horizon": 0}, "horizon must be an integer >= 1, got 0"),
-        ({"horizon": 2.5}, "horizon must be an integer >= 1, got 2.5"),
+        ({"horizon": 0}, "horizon must be an integer from 1 to 2147483647, got 0"),
+        ({"horizon": 2.5}, "horizon must be an integer from 1 to 2147483647, got 2.5"),
         ({"episodes": 0}, "episodes must be an integer from 1 to"),
         ({"seed": -3}, "seed must be an integer from 0"),
         ({"chunk": 0}, "chunk must be an integer >= 1, got 0"),

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -59,21 +60,23 @@ def test_the_default_recipe_beats_the_papers_best(name):
 
 
 def test_the_default_recipe_needs_at_most_ten_times_the_papers_episodes():
-    from tsgrad.training.settings import DEFAULT_ESTIMATOR, TrainingSettings
+    from tsgrad.training.settings import TrainingSettings, default_estimator
 
     used = TrainingSettings(horizon=50)
     checks = used.iterations // used.check_every + 1
-    simulated = used.iterations * used.episodes * DEFAULT_ESTIMATOR.rollouts + (checks + 2) * used.validation_episodes
+    rollouts = default_estimator(tg.GaussianBandit(arms=2)).rollouts
+    simulated = used.iterations * used.episodes * rollouts + (checks + 2) * used.validation_episodes
     assert simulated <= 10 * min(setting.iterations * setting.episodes for setting in SETTINGS.values())
 
 
 def test_a_falling_rate_ends_at_zero():
     """Cosine: the last of 12 steps has (1 + cos(11/12 pi)) / 2 = 0.017 of the first rate; Adam's steps are about 1."""
-    vectors = [row.meta_parameters["decay"] for row in train_hetero(learning_rate=0.1).history]
+    adam = {"learning_rate": 0.1, "optimizer": "adam"}
+    vectors = [row.meta_parameters["decay"] for row in train_hetero(**adam).history]
     steps = np.abs(np.diff(vectors, axis=0)).max(axis=1)
     assert steps[0] == pytest.approx(0.1, rel=1e-3)
     assert steps[-1] < 0.1 * 0.05
-    constant = [row.meta_parameters["decay"] for row in train_hetero(learning_rate=0.1, schedule="constant").history]
+    constant = [row.meta_parameters["decay"] for row in train_hetero(**adam, schedule="constant").history]
     assert np.abs(np.diff(constant, axis=0)).max(axis=1)[-1] > 0.1 * 0.05
 
 
@@ -95,7 +98,8 @@ def test_history_tells_the_story(tmp_path):
     assert run.history[-1].meta_parameters == {k: v.tolist() for k, v in run.last.meta_parameters().items()}
     assert all(row.gradient_norm > 0 for row in run.history[:-1])
     header, *rows = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
-    assert json.loads(header) == {
+    told = json.loads(header)
+    assert {name: told[name] for name in told.keys() - {"run", "sha256"}} == {
         "version": "0.1.0",
         "seed": 1,
         "engine": "native",
@@ -135,7 +139,7 @@ def test_one_step_where_the_best_law_has_no_variance(baseline, problem):
     run = tg.train(
         problem,
         tg.ReshapedThompson(problem),
-        tg.Estimator("mean", baseline),
+        tg.Estimator("mean", baseline, score="draw" if problem.rewards == "binary" else "conditional"),
         horizon=1,
         episodes=256,
         iterations=1500,
@@ -151,7 +155,8 @@ def test_near_certain_arms_stay_finite():
     run = tg.train(problem, tg.ReshapedThompson(problem), **{**QUICK, "iterations": 200})
     assert all(np.all(np.isfinite(value)) for value in run.last.meta_parameters().values())
     likely = tg.BernoulliBandit(alpha=[5e4, 1.0], beta=[1.0, 5e4])
-    run = tg.train(likely, tg.ReshapedThompson(likely), **{**QUICK, "iterations": 100})
+    draws = tg.Estimator(score="draw")
+    run = tg.train(likely, tg.ReshapedThompson(likely), draws, **{**QUICK, "iterations": 100})
     assert all(np.all(np.isfinite(value)) for value in run.last.meta_parameters().values())
 
 
@@ -256,7 +261,7 @@ def test_killed_and_resumed_is_the_same_run(tmp_path):
             }
         },
         {"precision": "float64"},
-        {"schedule": "constant"},
+        {"schedule": "constant", "learning_rate": 0.1},
     ],
 )
 def test_optimizers_and_schedules(options):
@@ -280,7 +285,7 @@ def test_a_policy_without_meta_parameters_is_refused():
     [
         ({"horizon": 0}, "horizon: input should be greater than or equal to 1, got 0"),
         ({"learning_rate": -0.1}, "learning_rate must be > 0, got -0.1"),
-        ({"learning_rate": float("nan")}, "learning_rate must be > 0, got nan"),
+        ({"learning_rate": float("nan")}, "learning_rate: input should be a finite number, got nan"),
         ({"learning_rates": 0.1}, "must be one of .* got 'learning_rates' .did you mean 'learning_rate'"),
         ({"optimizer": "adamm"}, r"optimizer.name must be one of .* got 'adamm' \(did you mean 'adam'\?\)"),
         ({"schedule": "cosin"}, "schedule: input should be 'cosine' or 'constant', got 'cosin'"),
@@ -339,6 +344,35 @@ def test_damaged_history_is_told(tmp_path):
         tg.resume(tmp_path / "run")
 
 
+def test_files_of_another_run_are_told(tmp_path):
+    for name, options in (("one", {}), ("other", {"seed": 5})):
+        train_hetero(out=tmp_path / name, iterations=2, **options)
+    for file in ("history.jsonl", "checkpoint.npz"):
+        kept = (tmp_path / "one" / file).read_bytes()
+        (tmp_path / "one" / file).write_bytes((tmp_path / "other" / file).read_bytes())
+        with pytest.raises(tg.BadInput, match=rf"{file} is of (another run|a run with another config.toml)"):
+            tg.resume(tmp_path / "one")
+        (tmp_path / "one" / file).write_bytes(kept)
+    tg.resume(tmp_path / "one")
+
+
+def test_a_folder_that_another_run_has_just_claimed_is_refused(tmp_path, monkeypatch):
+    """Another run makes its config.toml after this one has looked: this one does not start, and harms nothing."""
+    look = Path.exists
+
+    def claimed_after_the_look(path, **options):
+        found = look(path, **options)
+        if path.name == "config.toml" and not found:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("# another run's")
+        return found
+
+    monkeypatch.setattr(Path, "exists", claimed_after_the_look)
+    with pytest.raises(tg.BadInput, match=r"run (holds another run|is not empty)"):
+        train_hetero(out=tmp_path / "run", iterations=2)
+    assert (tmp_path / "run" / "config.toml").read_text() == "# another run's"
+
+
 def test_a_missing_checkpoint_is_told_and_nothing_overwritten(tmp_path):
     train_hetero(out=tmp_path / "run", iterations=2)
     (tmp_path / "run" / "checkpoint.npz").unlink()
@@ -349,7 +383,7 @@ def test_a_missing_checkpoint_is_told_and_nothing_overwritten(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [("seed = 1", "seed = 2"), ("b2 = 0.99", "b2 = 0.9"), ("iterations = 2", "iterations = 1")]
+    "change", [("seed = 1", "seed = 2"), ('"natural"', '"adam"'), ("iterations = 2", "iterations = 1")]
 )
 def test_a_changed_configuration_is_told(change, tmp_path):
     train_hetero(out=tmp_path / "run", iterations=2)
@@ -456,12 +490,18 @@ def test_bad_policy_files(tmp_path):
         ("{", "is not a complete JSON file"),
         ("{}", "is not a tsgrad policy file"),
         ('{"tsgrad": "policy", "format": 99}', "has format 99, this version reads 1"),
-        ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "os.system"}}', "policy.kind must be one of"),
         (
-            '{"tsgrad": "policy", "format": 1, "policy": {"kind": "gaussian", "arms": 2}}',
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "os.system"}}',
+            "policy.kind must be one of",
+        ),
+        (
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "gaussian", "arms": 2}}',
             "policy.kind must be one of .* got 'gaussian'",
         ),
-        ('{"tsgrad": "policy", "format": 1, "policy": {"kind": "reshaped-gaussian"}}', "prior_mean is missing"),
+        (
+            '{"tsgrad": "policy", "format": 1, "sha256": "edited", "policy": {"kind": "reshaped-gaussian"}}',
+            "prior_mean is missing",
+        ),
     ]:
         path.write_text(content)
         with pytest.raises(tg.BadInput, match=message):

@@ -1,14 +1,16 @@
 """The command line: one file a command."""
 
+import os
 import sys
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
+from tsgrad.cli.interrupts import INTERRUPTED, leave, leaving
 from tsgrad.cli.report import report
 from tsgrad.cli.reproduce import reproduce
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
@@ -49,12 +51,29 @@ app.command()(engines)
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not
 
 
-def main() -> None:
+def main() -> NoReturn:
+    """What `tsgrad` is. Ctrl-C ends it with exit code 130, a reader of its output that goes away with 1."""
+    with leaving():
+        try:
+            run()
+        except SystemExit as end:
+            if end.code == INTERRUPTED:
+                leave()
+            raise
+
+
+def run() -> NoReturn:
     """The command line; bad input is one line on standard error, and exit code 2."""
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code)
+    except BrokenPipeError:
+        # Nobody reads any more: what is still to be printed must go nowhere, also when Python says goodbye.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)  # as typer says where it is the first to notice
     except (typer.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BadInput as error:
         print(f"tsgrad: {error}", file=sys.stderr)
         sys.exit(2)

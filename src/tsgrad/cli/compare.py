@@ -36,12 +36,12 @@ def compare(
     """
     from tsgrad.evaluate import compare as run_comparison
     from tsgrad.evaluate.tables import print_whole
-    from tsgrad.policies import Policy
+    from tsgrad.policies import Policy, Saved
     from tsgrad.training import read_configuration
 
     configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
     named = [str(problem)] * problem.is_dir() + (policies or [])
-    compared: dict[str, Policy] = {name: named_policy(name) for name in ["thompson", *named]}
+    compared: dict[str, Policy | Saved] = {name: named_policy(name) for name in ["thompson", *named]}
     comparison = run_comparison(
         configuration.build_problem(),
         compared,
@@ -53,7 +53,7 @@ def compare(
         to_precision=to_precision,
         most_episodes=most_episodes,
         timing=timing,
-        engine=configuration.training.engine,
+        engine="jax" if configuration.training.engine == "jax" else "auto",  # not every policy has a kernel
         precision=configuration.training.precision,
     )
     for path, write in (  # before anything is printed: a reader of the output may go away

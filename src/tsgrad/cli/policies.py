@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from tsgrad.checks import BadInput, check_choice
 
 if TYPE_CHECKING:
-    from tsgrad.policies import Policy
+    from tsgrad.policies import Policy, Saved
 
 NAMES = "by name, with options as in `scaled-thompson:factor=0.7`; the folder of a run; or a policy file."
 
 
-def named_policy(name: str) -> "Policy":
-    """A policy file, the folder of a run, or a kind of policy with its options: `kind:option=value,option=value`."""
+def named_policy(name: str) -> "Policy | Saved":
+    """A policy file or the folder of a run, whole; or a kind with its options: `kind:option=value,option=value`."""
     from tsgrad import policies
     from tsgrad.policies import Policy, load
     from tsgrad.registry import from_data, kinds
@@ -26,9 +26,9 @@ def named_policy(name: str) -> "Policy":
     if path.is_dir():
         if not (path / "policy.json").exists():
             raise BadInput(f"{path} holds no finished run: finish it with 'tsgrad resume {path}'")
-        return load(path / "policy.json").policy  # type: ignore[no-any-return]
+        return load(path / "policy.json")
     if path.exists() or path.suffix == ".json":
-        return load(path).policy  # type: ignore[no-any-return]
+        return load(path)
     kind, _, options = name.partition(":")
     check_choice("policy", kind, [*kinds(Policy), "the folder of a run", "a policy file"])
     policy: Policy = from_data({"kind": kind, **_options(name, options)}, what=f"policy {name!r}", base=Policy)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tsgrad.cli.interrupts import INTERRUPTED, leaving
+
 
 def reproduce(
     setting: Annotated[str, typer.Argument(help="`standard`, `hetero`, `many`, or `all` of them.")],
@@ -20,25 +22,33 @@ def reproduce(
 ) -> None:
     """Makes the paper's tables and figures again: `tsgrad reproduce hetero --out runs/paper`.
 
-    Trains with the paper's five estimators and hyper-parameters and with our own recipe, plays them and their rivals on
-    common fresh episodes, and writes tables, figures and a report beside what the paper prints.
+    Trains with the paper's five estimators and hyper-parameters, steps 0.4 as long as printed, once more as printed,
+    and with our own recipe; plays all and their rivals on common fresh episodes, and writes tables, figures and a
+    report beside what the paper prints.
     """
-    from tsgrad.checks import check_choice
+    from tsgrad.checks import BadInput, check_choice
     from tsgrad.evaluate.tables import print_whole
-    from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, setting_table
+    from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, as_printed_table, setting_table
     from tsgrad.report import write_reproduction_report
 
     chosen = list(SETTINGS) if check_choice("setting", setting, [*SETTINGS, "all"]) == "all" else [setting]
+    begun = [name for name in chosen if (out / name / "plan.json").exists()]
+    if resume and not begun:
+        raise BadInput(f"out: {out} holds no reproduction of {setting} to continue: leave --resume out to start one")
     reproductions = [
-        Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume) for name in chosen
+        Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume and name in begun)
+        for name in chosen
     ]
+    stopped = f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume"
     try:
-        with ReproductionProgress(reproductions) as progress:
-            found = [reproduction.run(progress.update) for reproduction in reproductions]
-        page = write_reproduction_report(out if setting == "all" else out / setting)
-    except KeyboardInterrupt:
-        typer.echo(f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume", err=True)
-        raise typer.Exit(130) from None
+        with leaving(lambda: stopped):
+            with ReproductionProgress(reproductions) as progress:
+                found = [reproduction.run(progress.update) for reproduction in reproductions]
+            page = write_reproduction_report(out if setting == "all" else out / setting)
+    except KeyboardInterrupt:  # of training, which stops between iterations
+        typer.echo(stopped, err=True)
+        raise typer.Exit(INTERRUPTED) from None
     for results in found:
         print_whole(setting_table(results))
+        print_whole(as_printed_table(results))
     typer.echo(f"Report: {page}")

@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tsgrad.cli.interrupts import INTERRUPTED, leaving
+
 EXAMPLE_CONFIGURATION = """
 A configuration file:
 
@@ -44,8 +46,8 @@ def train(
 
     configuration = read_configuration(config)
     problem = configuration.build_problem()
-    settings = configuration.training.model_dump()
-    estimator = configuration.estimator.build()
+    settings = configuration.training.model_dump(exclude_unset=True)
+    estimator = configuration.build_estimator(problem)
     policy = configuration.build_policy(problem)
     _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out, report)
 
@@ -63,12 +65,17 @@ def resume(
 def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
     """Runs training and says what came of it; Ctrl-C leaves a run that resumes."""
     began = time.monotonic()
+
+    def stopped() -> str:
+        return f"Stopped. Continue with: tsgrad resume {folder}" if (folder / "config.toml").exists() else "Stopped."
+
     try:
-        run = work()
-    except KeyboardInterrupt:
+        with leaving(stopped):
+            run = work()
+    except KeyboardInterrupt:  # between iterations
         _add_time(folder, time.monotonic() - began)
-        typer.echo(f"Stopped. Continue with: tsgrad resume {folder}", err=True)
-        raise typer.Exit(130) from None
+        typer.echo(stopped(), err=True)
+        raise typer.Exit(INTERRUPTED) from None
     _add_time(folder, time.monotonic() - began)
     before, after = run.start.meta_parameters(), run.policy.meta_parameters()
     table = Table("meta-parameter", "before", "after", title="What training changed")

@@ -29,16 +29,18 @@ def variance(
     from tsgrad.cli.policies import named_policy
     from tsgrad.evaluate import affordable, estimator_pairs, variance_study
     from tsgrad.evaluate.tables import print_whole
-    from tsgrad.policies import SamplingPolicy
+    from tsgrad.policies import SamplingPolicy, Saved
     from tsgrad.training import read_configuration
 
     configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
     bandit = configuration.build_problem()
-    policy = named_policy(str(problem)) if problem.is_dir() else configuration.build_policy(bandit)
+    given = named_policy(str(problem)) if problem.is_dir() else configuration.build_policy(bandit)
+    policy = given.policy if isinstance(given, Saved) else given
     if not isinstance(policy, SamplingPolicy):
         raise BadInput(f"policy must be one that training moves, got {type(policy).__name__}")
     steps = configuration.training.horizon if horizon is None else horizon
-    known = estimator_pairs(bandit, **configuration.estimator.model_dump(exclude={"metric", "baseline"}))
+    options = {} if configuration.estimator is None else configuration.estimator.model_dump()
+    known = estimator_pairs(bandit, **{name: options[name] for name in options.keys() - {"metric", "baseline"}})
     chosen = {check_choice("pair", name, known): known[name] for name in pairs} if pairs else affordable(known, steps)
     study = variance_study(
         bandit,
@@ -47,7 +49,7 @@ def variance(
         horizon=steps,
         episodes=episodes,
         seed=seed,
-        engine=configuration.training.engine,
+        engine="jax" if configuration.training.engine == "jax" else "auto",  # not every pair has a kernel
         precision=configuration.training.precision,
     )
     print_whole(study.table())

@@ -1,11 +1,11 @@
 """Gradient estimators: metrics x baselines, and the score they multiply."""
 
 from tsgrad.estimate.baselines import Baseline
-from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator, described
+from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator, ScoreName, described
 from tsgrad.estimate.gradient import Gradient, episode_gradients, estimated_gradient, gradient, gradient_engine
 from tsgrad.estimate.metrics import Metric, SeparableMetric
 from tsgrad.estimate.recorded import gradient_from_episodes, recorded_gradients
-from tsgrad.estimate.score import log_likelihood, weighted_score
+from tsgrad.estimate.score import log_likelihood, score_used, weighted_score
 from tsgrad.simulation import Episode
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Estimator",
     "Gradient",
     "Metric",
+    "ScoreName",
     "SeparableMetric",
     "described",
     "episode_gradients",
@@ -25,5 +26,6 @@ __all__ = [
     "gradient_from_episodes",
     "log_likelihood",
     "recorded_gradients",
+    "score_used",
     "weighted_score",
 ]

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import equinox as eqx
 
-from tsgrad.checks import BadInput, check_choice, check_count
+from tsgrad.checks import BadInput, check_choice, check_count, check_flag
 from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.metrics import Metric
 from tsgrad.problems import AnyProblem
@@ -12,6 +12,8 @@ from tsgrad.registry import from_data, kinds, registered_class, registered_name,
 
 METRICS = ("obs", "mean", "fin", "bayes", "q")  # the paper's, by their registered names
 BASELINES = ("null", "oracle", "self", "value")
+
+ScoreName = Literal["conditional", "draw"]
 
 
 class Estimator(eqx.Module):
@@ -28,10 +30,14 @@ class Estimator(eqx.Module):
     `rollouts` is how many are played of one episode under `self`, 2 unless told; `lookaheads` how many for `q` and
     `value`, 8 unless told, unbiased for any number. `single_time` looks at one random step an episode, times T.
     `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
-    must.
+    must. `score` is what the gradient is made of: "conditional" is what is expected of the score of the draw given the
+    arm it led to, with a fraction of its noise, where the policy's law allows it (else that of the draw); "draw" is the
+    paper's.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'
+        >>> Estimator("mean", "self", score="draw").name
+        'mean/self (draw)'
         >>> Estimator("mean", "oracle", rollouts=4)
         Traceback (most recent call last):
         tsgrad.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare rollouts, got 4
@@ -42,6 +48,7 @@ class Estimator(eqx.Module):
     rollouts: int = eqx.field(static=True)
     single_time: bool = eqx.field(static=True)
     world: Literal["true", "posterior"] = eqx.field(static=True)
+    score: ScoreName = eqx.field(static=True)
 
     def __init__(
         self,
@@ -52,6 +59,7 @@ class Estimator(eqx.Module):
         lookaheads: int | None = None,
         single_time: bool = False,
         world: Literal["true", "posterior"] = "true",
+        score: ScoreName = "conditional",
     ) -> None:
         self.metric = _chosen("metric", metric, Metric, lookaheads)
         self.baseline = _chosen("baseline", baseline, Baseline, lookaheads)
@@ -66,9 +74,11 @@ class Estimator(eqx.Module):
             )
         else:
             self.rollouts = 1
-        self.single_time = bool(single_time)
+        self.single_time = check_flag("single_time", single_time)
         check_choice("world", world, ("true", "posterior"))
         self.world = world
+        check_choice("score", score, ("conditional", "draw"))
+        self.score = score
 
     @property
     def metric_name(self) -> str:
@@ -82,8 +92,19 @@ class Estimator(eqx.Module):
 
     @property
     def name(self) -> str:
-        """metric/baseline, as the paper's tables show them."""
-        return f"{self.metric_name}/{self.baseline_name}"
+        """metric/baseline, as the paper's tables show them; marked where the score is that of the draw."""
+        return f"{self.metric_name}/{self.baseline_name}" + (" (draw)" if self.score == "draw" else "")
+
+    def with_score(self, score: ScoreName) -> "Estimator":
+        """The same estimator, made of another score."""
+        return Estimator(
+            self.metric,
+            self.baseline,
+            rollouts=self.rollouts if self.baseline.compares_rollouts else None,
+            single_time=self.single_time,
+            world=self.world,
+            score=score,
+        )
 
     @property
     def lookaheads(self) -> int:
@@ -99,6 +120,12 @@ class Estimator(eqx.Module):
 
     def check(self, problem: AnyProblem) -> None:
         """Refuses problems for which the pair is not admissible."""
+        if not problem.model.exact_posterior and not self.right_whatever_the_model:
+            raise BadInput(
+                f"estimator {self.name} with world={self.world!r} relies on the posterior of"
+                f" {type(problem.model).__name__}, which is an approximation: use metric 'obs' or 'mean' with"
+                " world='true', or obs/null"
+            )
         if not isinstance(problem.model, self.metric.requires):
             raise BadInput(
                 f"metric {self.metric_name!r} is for {self.metric.requires.__name__} only,"

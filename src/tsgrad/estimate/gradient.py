@@ -11,9 +11,9 @@ from jaxtyping import Array, Bool, Float, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.score import gradients_of, most_rollouts
+from tsgrad.estimate.score import gradient_and_scores, gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
@@ -42,6 +42,7 @@ class Gradient(NamedTuple):
     regret: float
     regret_standard_error: float
     names: tuple[str, ...]  # [P]
+    fisher: FloatArray | None = None  # [P, P], the Fisher matrix of an episode's decisions, where it was asked for
 
 
 class Moments(NamedTuple):
@@ -84,21 +85,33 @@ def _gradient_block(
     workload: Traced,
     block: UInt32[Array, ""],
     every_episode: bool,
+    fisher: bool,
 ) -> Any:
-    """Moments of gradients [E, P] and regret over a block; with `every_episode` all of its gradients [B, E, P]."""
+    """Moments of gradients [E, P] and regret over a block; with `every_episode` all of its gradients [B, E, P].
+
+    With `fisher`, which is for one estimator, also the sum of all scores' outer products [P, P], over the number of
+    rollouts of an episode.
+    """
     rollouts, world = most_rollouts(estimators), estimators[0].world
 
     def one(number: UInt32[Array, ""]) -> Any:
         home = workload.address.with_episode(number)
         episode, regret = play(problem, policy, workload, home, rollouts=rollouts, world=world)
-        return gradients_of(episode, estimators), regret
+        if not fisher:
+            return gradients_of(episode, estimators), regret, None
+        gradient, scores = gradient_and_scores(episode, estimators[0])
+        return gradient[None], regret, scores
 
     episodes = workload.episodes(block)
-    gradients, regrets = jax.vmap(one)(episodes)
+    gradients, regrets, scores = jax.vmap(one)(episodes)
     if every_episode:
         return gradients
     real = workload.is_real(episodes)
-    return Moments.of(gradients, real), Moments.of(regrets, real)
+    products = None
+    if fisher:
+        kept = jnp.where(real[:, None, None], scores, 0)
+        products = jnp.einsum("brp,brq->pq", kept, kept, precision="highest") / rollouts
+    return Moments.of(gradients, real), Moments.of(regrets, real), products
 
 
 def gradient_engine(
@@ -108,18 +121,22 @@ def gradient_engine(
     *,
     engine: EngineName = "auto",
     every_episode: bool = False,
+    fisher: bool = False,
 ) -> Engine:
     """The engine that computes gradients of a prepared policy; it is asked for blocks of any workload, with any
     meta-parameters.
 
-    A block gives moments of the gradient and of the regret; with `every_episode` every gradient [B, E, P].
+    A block gives moments of the gradient and of the regret, and the sum of the scores' outer products where `fisher` is
+    asked for; with `every_episode` every gradient [B, E, P].
     """
     asked: dict[str, Any] = {
         "metric": estimators[0].metric_name,
         "baseline": estimators[0].baseline_name,
         "rollouts": estimators[0].rollouts,
         "single_time": estimators[0].single_time,
+        "conditional": estimators[0].score == "conditional",
         "every_episode": every_episode,
+        "fisher": fisher,
     }
 
     def on_native(policy: SamplingPolicy, workload: Workload) -> Iterator[Any]:
@@ -133,13 +150,16 @@ def gradient_engine(
                 yield (
                     Moments(count, blocks["mean"][row], blocks["spread"][row]),
                     Moments(count, blocks["regret_mean"][row], blocks["regret_spread"][row]),
+                    blocks["fisher"][row] if fisher else None,
                 )
 
     return choose_engine(
         engine,
         not_native=_not_native(problem, policy, estimators),
         jax=JaxEngine(
-            lambda policy, traced, block: _gradient_block(problem, policy, estimators, traced, block, every_episode)
+            lambda policy, traced, block: _gradient_block(
+                problem, policy, estimators, traced, block, every_episode, fisher
+            )
         ),
         native_engine=NativeEngine(on_native),
     )
@@ -147,21 +167,26 @@ def gradient_engine(
 
 def _not_native(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...]) -> str | None:
     """Why the native engine has no kernel for a gradient; None if it has one."""
-    if native.kernel_for(problem, policy) is None or not parameter_names(policy):
+    kernel = native.kernel_for(problem, policy)
+    if kernel is None or not parameter_names(policy):
         return f"it has no kernel for the gradient of {type(policy).__name__} on this problem"
     if len(estimators) > 1:
         return "it computes one estimator at a time"
     (estimator,) = estimators
     if estimator.metric_name not in native.METRICS or estimator.baseline_name not in native.BASELINES:
         return f"it has no kernel for {estimator.name}"
+    if estimator.score == "conditional" and kernel.law not in native.CONDITIONAL_LAWS:
+        return f"it has no kernel for the conditional score of {type(policy).__name__}: use score='draw'"
     return None if estimator.world == "true" else "it reads the true world"
 
 
 def estimated_gradient(engine: Engine, policy: SamplingPolicy, workload: Workload) -> Gradient:
     """The gradient at a prepared policy, by an engine that was chosen for it; blocks are added in order, in float64."""
-    gradients, regrets = NOTHING, NOTHING
-    for block_gradients, block_regrets in engine.blocks(policy, workload):
+    gradients, regrets, fisher = NOTHING, NOTHING, None
+    for block_gradients, block_regrets, products in engine.blocks(policy, workload):
         gradients, regrets = gradients.add(block_gradients), regrets.add(block_regrets)
+        if products is not None:
+            fisher = np.asarray(products, np.float64) + (0.0 if fisher is None else fisher)
     names = parameter_names(policy)
     return Gradient(
         np.reshape(gradients.mean, len(names)),
@@ -169,6 +194,7 @@ def estimated_gradient(engine: Engine, policy: SamplingPolicy, workload: Workloa
         float(regrets.mean),
         float(regrets.standard_error),
         names,
+        None if fisher is None else fisher / gradients.count,
     )
 
 
@@ -178,6 +204,7 @@ def gradient(
     estimator: Estimator,
     *,
     engine: EngineName = "auto",
+    fisher: bool = False,
     **workload: Unpack[WorkloadOptions],
 ) -> Gradient:
     """The gradient of expected total reward in the meta-parameters, from simulated episodes.
@@ -187,6 +214,7 @@ def gradient(
         policy: whose meta-parameters are to be moved.
         estimator: metric, baseline, and how they are put to use.
         engine: "jax", "native", or "auto" for the fastest that can run.
+        fisher: whether to estimate the Fisher matrix too.
         workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
 
     Returns:
@@ -205,7 +233,15 @@ def gradient(
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     ready = _checked(problem, policy, (estimator,), checked)
-    return estimated_gradient(gradient_engine(problem, ready, (estimator,), engine=engine), ready, checked)
+    computing = gradient_engine(problem, ready, (estimator,), engine=engine, fisher=fisher)
+    found = estimated_gradient(computing, ready, checked)
+    wrong = np.flatnonzero(~np.isfinite(found.mean))
+    if wrong.size:
+        raise BadInput(
+            f"the gradient of {found.names[wrong[0]]} is {found.mean[wrong[0]]}: use precision='float64', or check"
+            " contexts and priors"
+        )
+    return found
 
 
 def episode_gradients(
@@ -232,10 +268,12 @@ def episode_gradients(
 
     """
     checked = Workload.of(Purpose.TRAINING, workload)
+    check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     chosen = tuple(estimators.values())
     ready = _checked(problem, policy, chosen, checked)
     computing = gradient_engine(problem, ready, chosen, engine=engine, every_episode=True)
     gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
+    check_finite_results("gradient", gradients)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
@@ -243,7 +281,10 @@ def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Esti
     """The policy made ready, once policy, estimators and workload fit the problem."""
     if not estimators:
         raise BadInput("estimators must name at least one estimator, got none")
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     for estimator in estimators:
+        check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
         estimator.check(problem)
     if len({estimator.world for estimator in estimators}) > 1:
         raise BadInput("estimators computed from one record must have the same world: ask for them apart")

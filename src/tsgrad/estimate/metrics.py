@@ -105,7 +105,7 @@ class FiniteSampleMean(Metric):
 
     def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
         estimates, best = self._estimates(episode, rollout), episode.instance.best_arms()
-        if episode.instance.contexts.available is None:  # one arm is the best of all steps
+        if not jax.tree.leaves(episode.instance.contexts):  # one arm is the best of all steps
             return episode.left * estimates[:, best[0]]
         at_step = best[:, None] == jnp.arange(estimates.shape[1])
         return jnp.sum(from_here_on(at_step.astype(estimates.dtype)) * estimates, axis=1)

@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Array, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
 from tsgrad.estimate.gradient import Gradient
 from tsgrad.estimate.score import gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import AnyProblem, FiniteArms, Problem
+from tsgrad.problems import AnyProblem, FiniteArms, Problem, check_precision
 from tsgrad.simulation import BLOCK, Precision, Recorded, Workload, from_live_rollout, over_blocks, regret, replay
 from tsgrad.streams import Address, Purpose
 
@@ -56,7 +56,8 @@ def gradient_from_episodes(
         (8,)
 
     """
-    gradients, regrets = _gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
+    _check_estimators(problem, (estimator,))
+    gradients, regrets = replayed_gradients(problem, policy, (estimator,), episodes, seed, iteration, precision)
     number = len(regrets)
     error = np.sqrt(number) if number > 1 else 0.0
 
@@ -97,12 +98,21 @@ def recorded_gradients(
         The gradients [N, P] of each estimator, by its name.
 
     """
+    check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     chosen = tuple(estimators.values())
-    gradients, _ = _gradients(problem, policy, chosen, episodes, seed, iteration, precision)
+    _check_estimators(problem, chosen)
+    gradients, _ = replayed_gradients(problem, policy, chosen, episodes, seed, iteration, precision)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
-def _gradients(
+def _check_estimators(problem: AnyProblem, estimators: tuple[Estimator, ...]) -> None:
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    for estimator in estimators:
+        check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
+        estimator.check(problem)
+
+
+def replayed_gradients(
     problem: AnyProblem,
     policy: SamplingPolicy,
     estimators: tuple[Estimator, ...],
@@ -111,18 +121,22 @@ def _gradients(
     iteration: int,
     precision: Precision,
 ) -> tuple[FloatArray, FloatArray]:
-    """Gradients [N, E, P] and regrets [N]."""
-    for estimator in estimators:
-        estimator.check(problem)
+    """Gradients [N, E, P] and regrets [N], whether or not the estimators are right for the problem."""
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
+    check_type(
+        "episodes", episodes, Recorded, remedy="tsgrad.Recorded(context=..., pseudo_action=..., arm=..., reward=...)"
+    )
     episodes = episodes.with_contexts()
     number, horizon = check_recorded(problem.model, episodes)
     ready = prepared(policy, problem, horizon)
+    check_precision(problem.model, precision)
     address = Address.of(seed=seed, purpose=Purpose.TRAINING, iteration=iteration)
     blocks = over_recorded(
         lambda numbers, block: _block(problem.model, ready, estimators, address, numbers, block), episodes, precision
     )
-    gradients, regrets, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
-    check_density(log_prob)
+    gradients, regrets, log_prob, led_to_arm = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    check_draws(log_prob, led_to_arm)
+    check_finite_results("gradient", gradients)
     return gradients.astype(np.float64), regrets.astype(np.float64)
 
 
@@ -138,9 +152,9 @@ def _block(
     """Gradients [B, E, P], regrets [B] and log-densities of the draws [B, T] of a block of recorded episodes."""
 
     def one(number: Array, recorded: Recorded) -> Any:
-        live, log_prob = replay(model, policy, recorded)
+        live, log_prob, led_to_arm = replay(model, policy, recorded)
         episode = from_live_rollout(model, policy, live, address.with_episode(number), most_rollouts(estimators))
-        return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob
+        return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob, led_to_arm
 
     return jax.vmap(one)(numbers, block)
 
@@ -167,6 +181,8 @@ def _device(leaf: Any) -> Any:
 
 def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
     """(N, T) of recorded episodes that fit a model."""
+    if not jax.tree.leaves(episodes.pseudo_action):
+        raise BadInput("episodes.pseudo_action must hold what the policy drew, got nothing: gradients need its density")
     reward = np.asarray(episodes.reward)
     if reward.ndim != 2 or 0 in reward.shape:
         raise BadInput(f"episodes.reward must have axes [N, T], got shape {reward.shape}")
@@ -178,6 +194,14 @@ def check_recorded(model: Problem, episodes: Recorded) -> tuple[int, int]:
                     f" got shape {np.shape(leaf)}"
                 )
     _check_finite("reward", reward)
+    for name in ("context", "pseudo_action"):
+        for leaf in jax.tree.leaves(getattr(episodes, name)):
+            _check_finite(name, leaf)
+    allowed = {"real": True, "binary": (reward == 0) | (reward == 1), "count": (reward >= 0) & (reward % 1 == 0)}
+    if np.any(wrong := ~np.broadcast_to(allowed[model.rewards], reward.shape)):
+        episode, step = np.argwhere(wrong)[0]
+        kind = "0 or 1" if model.rewards == "binary" else "a count"
+        raise BadInput(f"episodes.reward[{episode}, {step}] must be {kind}, got {reward[episode, step]}")
     arm = np.asarray(episodes.arm)
     if not isinstance(model, FiniteArms):
         _check_finite("arm", arm)
@@ -197,11 +221,17 @@ def _check_finite(name: str, values: Any) -> None:
         raise BadInput(f"episodes.{name}[{where}] must be finite")
 
 
-def check_density(log_prob: FloatArray) -> None:
-    """Raises BadInput where a draw could not have come from the policy. Axes: [N, T]."""
+def check_draws(log_prob: FloatArray, led_to_arm: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    """Raises BadInput where a draw could not have come from the policy, or leads to another arm. Axes: [N, T]."""
     if not np.all(np.isfinite(log_prob)):
         episode, step = np.argwhere(~np.isfinite(log_prob))[0]
         raise BadInput(
             f"episodes.pseudo_action[{episode}, {step}] has zero density under this policy:"
             " give the draws of the policy that played the episodes"
+        )
+    if not np.all(led_to_arm):
+        episode, step = np.argwhere(~led_to_arm)[0]
+        raise BadInput(
+            f"episodes.arm[{episode}, {step}] is not the arm that episodes.pseudo_action[{episode}, {step}] leads to:"
+            " give draws and arms of the same decisions"
         )

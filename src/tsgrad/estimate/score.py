@@ -1,4 +1,11 @@
-"""The score, and what it is multiplied with: from a record of an episode to the gradient of every estimator."""
+"""The score, and what it is multiplied with: from a record of an episode to the gradient of every estimator.
+
+The score of a draw carries the noise of every arm, also of those that had no part in the choice. What it is multiplied
+with depends on the draw through nothing but the arm that it led to. So each arm's score may be replaced with its
+expectation given that arm and the draws of the others: that the loser k drew less than the winner, E[grad log f(X) |
+X < c] = grad log F(c), and that the winner drew more than the runner-up. That is the conditional score: no bias, and a
+fraction of the noise. It needs a law that knows what to expect (`OrderedLaw`), and a policy that plays the largest.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,18 +18,60 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from tsgrad.estimate.baselines import Baseline
-from tsgrad.estimate.estimator import Estimator
+from tsgrad.estimate.estimator import Estimator, ScoreName
 from tsgrad.estimate.metrics import Metric
-from tsgrad.policies import Clock, SamplingPolicy, split
-from tsgrad.problems import Problem
+from tsgrad.laws import OrderedLaw
+from tsgrad.policies import Clock, SamplingPolicy, prepared, split
+from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.simulation import Episode, Trajectory
-from tsgrad.streams import Stream
+from tsgrad.streams import Address, Purpose, Stream
+
+
+def score_used(problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, horizon: int) -> ScoreName:
+    """Which score an estimator is made of here: the conditional one where it is asked for and the law allows it.
+
+    >>> import tsgrad as tg
+    >>> problem = tg.LinearBandit(features=[[1.0, 0.0], [0.0, 1.0]])  # one normal law over vectors
+    >>> score_used(problem, tg.ReshapedThompson(problem), Estimator(), horizon=10)
+    'draw'
+    """
+    if estimator.score == "draw":
+        return "draw"
+    model, ready = problem.model, prepared(policy, problem, horizon)
+
+    def law() -> Any:
+        context = problem.truth.draw_context(
+            None, Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.CONTEXT), jnp.int32(1)
+        )
+        return ready.law(model, model.prior(horizon), ready.init(model), context, Clock(jnp.int32(1), horizon))
+
+    return "conditional" if _is_conditional(ready, model, eqx.filter_eval_shape(law)) else "draw"
+
+
+def _is_conditional(policy: SamplingPolicy, model: Problem, law: Any) -> bool:
+    return isinstance(law, OrderedLaw) and policy.plays_largest(model)
+
+
+def _log_prob(
+    policy: SamplingPolicy, model: Problem, law: Any, draw: Any, arm: Any, context: Context, score: ScoreName
+) -> Float[Array, ""]:
+    """What the score of a step is the derivative of."""
+    if score == "draw" or not _is_conditional(policy, model, law):
+        return jnp.asarray(law.log_prob(draw))
+    ranks = jax.lax.stop_gradient(draw.order)
+    arms = jnp.arange(ranks.shape[0])
+    if context.available is not None:
+        ranks = jnp.where(context.available, ranks, -jnp.inf)
+    runner_up = jnp.max(jnp.where(arms == arm, -jnp.inf, ranks))
+    expected = law.expected_log_prob(jnp.where(arms == arm, runner_up, ranks[arm]), arms != arm)
+    return jnp.sum(expected if context.available is None else jnp.where(context.available, expected, 0))
 
 
 def log_likelihood(
-    model: Problem, policy: SamplingPolicy, rollout: Trajectory, weights: Float[Array, "T"]
+    model: Problem, policy: SamplingPolicy, rollout: Trajectory, weights: Float[Array, "T"], score: ScoreName = "draw"
 ) -> Float[Array, ""]:
-    """sum_t weights_t log p(pseudo-action_t; past), with pseudo-actions, arms and rewards held fixed.
+    """sum_t weights_t log p(pseudo-action_t; past), with pseudo-actions, arms and rewards held fixed; or, for the
+    conditional score, what is expected of it given the arm.
 
     The memory of the policy is computed anew, so that derivatives go through it where it depends on the
     meta-parameters.
@@ -34,7 +83,8 @@ def log_likelihood(
     def step(memory: Any, inputs: Any) -> tuple[Any, Float[Array, ""]]:
         t, context, belief, pseudo_action, arm, reward, weight = inputs
         law = policy.law(model, belief, memory, context, Clock(t, horizon))
-        return policy.remember(memory, context, arm, reward), weight * law.log_prob(pseudo_action)
+        log_prob = _log_prob(policy, model, law, pseudo_action, arm, context, score)
+        return policy.remember(memory, context, arm, reward), weight * log_prob
 
     steps = (
         rollout.t,
@@ -50,16 +100,16 @@ def log_likelihood(
 
 
 def weighted_score(
-    model: Problem, policy: SamplingPolicy, rollout: Trajectory, weights: Float[Array, "T"]
+    model: Problem, policy: SamplingPolicy, rollout: Trajectory, weights: Float[Array, "T"], score: ScoreName = "draw"
 ) -> Float[Array, "P"]:
-    """sum_t weights_t S_t, with S_t the gradient of log p(pseudo-action_t; past) in the meta-parameters.
+    """sum_t weights_t S_t, with S_t the score of step t in the meta-parameters.
 
     Every estimator's gradient comes from here.
     """
     moving, fixed = split(policy)
 
     def surrogate(moving: Any) -> Float[Array, ""]:
-        return log_likelihood(model, eqx.combine(moving, fixed), rollout, weights)
+        return log_likelihood(model, eqx.combine(moving, fixed), rollout, weights, score)
 
     return ravel_pytree(jax.grad(surrogate)(moving))[0]
 
@@ -72,11 +122,35 @@ def gradients_of(episode: Episode, estimators: tuple[Estimator, ...]) -> Float[A
         jnp.pad(advantages.of(estimator) / estimator.rollouts, ((0, rollouts - estimator.rollouts), (0, 0)))
         for estimator in estimators
     ]
+    found: dict[int, Float[Array, P]] = {}
+    for score in sorted({estimator.score for estimator in estimators}):
+        of_score = [index for index, estimator in enumerate(estimators) if estimator.score == score]
+        sums = jnp.sum(_scores(episode, jnp.stack([weights[index] for index in of_score]), score), axis=1)
+        found.update(zip(of_score, sums, strict=True))
+    return jnp.stack([found[index] for index in range(len(estimators))])
+
+
+def gradient_and_scores(episode: Episode, estimator: Estimator) -> tuple[Float[Array, "P"], Float[Array, "R P"]]:
+    """An estimator's gradient from one record of an episode, and the score of each whole rollout.
+
+    Scores of different steps are uncorrelated, so that the mean of the scores' outer products is the Fisher matrix; so
+    it is with one random step, whose score then counts sqrt(T) times.
+    """
+    advantages = _Advantages(episode).of(estimator) / estimator.rollouts
+    steps = jnp.ones_like(advantages)
+    if estimator.single_time:
+        steps = _one_step_only(episode, steps) / jnp.sqrt(episode.instance.horizon)
+    weighted, scores = _scores(episode, jnp.stack([advantages, steps]), estimator.score)
+    return jnp.sum(weighted, axis=0), scores
+
+
+def _scores(episode: Episode, weights: Float[Array, "E R T"], score: ScoreName) -> Float[Array, "E R P"]:
+    """The weighted score of each rollout, for several weights."""
 
     def of_rollout(rollout: Any, weights: Float[Array, "E T"]) -> Float[Array, "E P"]:
-        return jax.vmap(lambda weights: weighted_score(episode.model, episode.policy, rollout, weights))(weights)
+        return jax.vmap(lambda weights: weighted_score(episode.model, episode.policy, rollout, weights, score))(weights)
 
-    return jnp.sum(jax.vmap(of_rollout, in_axes=(0, 1))(episode.rollouts, jnp.stack(weights)), axis=0)
+    return jax.vmap(of_rollout, in_axes=(0, 1), out_axes=1)(episode.rollouts, weights)
 
 
 def most_rollouts(estimators: tuple[Estimator, ...]) -> int:

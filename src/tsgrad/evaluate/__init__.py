@@ -1,6 +1,6 @@
 """Evaluation: policies on common episodes, the regret that none of them can go below, and what estimators cost."""
 
-from tsgrad.evaluate.bounds import BoundKind, RegretBound, regret_bound
+from tsgrad.evaluate.bounds import FEWEST_EPISODES, BoundKind, RegretBound, regret_bound
 from tsgrad.evaluate.comparison import Comparison, compare
 from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
 from tsgrad.evaluate.optimum import optimal_regret
@@ -9,6 +9,7 @@ from tsgrad.evaluate.statistics import Gain
 from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, estimator_pairs, variance_study
 
 __all__ = [
+    "FEWEST_EPISODES",
     "BoundKind",
     "Comparison",
     "Diagnosis",

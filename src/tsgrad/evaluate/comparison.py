@@ -9,13 +9,13 @@ import pydantic
 from rich.table import Table
 
 from tsgrad.artefact import read_json, write_json, write_text
-from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.checks import BadInput, check_array, check_choice, check_count, check_flag, check_share, check_type
 from tsgrad.evaluate import comparison_formats as formats
 from tsgrad.evaluate.bounds import BOUND_KINDS, BoundKind, RegretBound, cheap_bound, regret_bound
 from tsgrad.evaluate.result import Numbers, Played, PolicyResult, policy_results
 from tsgrad.evaluate.statistics import Gain, mean_and_error, paired_gains
 from tsgrad.evaluate.tables import as_text, csv_text
-from tsgrad.policies import Policy
+from tsgrad.policies import Policy, Saved
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
     BLOCK,
@@ -61,10 +61,17 @@ class Comparison(NamedTuple):
         bound: RegretBound | None = None,
         to_precision: float | None = None,
         microseconds: Mapping[str, float] | None = None,
+        trained_for: Mapping[str, int] | None = None,
     ) -> "Comparison":
         """What policies did on the same episodes, as a comparison of them."""
         return cls(
-            policy_results(played, reference=reference, confidence=confidence, microseconds=microseconds),
+            policy_results(
+                played,
+                reference=reference,
+                confidence=confidence,
+                microseconds=microseconds,
+                trained_for=trained_for,
+            ),
             horizon,
             len(played[reference].regret),
             seed,
@@ -197,7 +204,7 @@ _READER = pydantic.TypeAdapter(Comparison, config=pydantic.ConfigDict(strict=Tru
 
 def compare(
     problem: AnyProblem,
-    policies: Mapping[str, Policy],
+    policies: Mapping[str, Policy | Saved],
     *,
     reference: str | None = None,
     confidence: float = CONFIDENCE,
@@ -212,7 +219,8 @@ def compare(
 
     Args:
         problem: what is played.
-        policies: what plays it, by name.
+        policies: what plays it, by name; what `tsgrad.load` gives may be handed over whole, and one that was trained
+            for another horizon is then marked.
         reference: the policy that gains are over, the first unless told.
         confidence: with which all intervals hold at once.
         bound: a kind of `tsgrad.regret_bound`; "auto" takes the tightest that costs seconds at most, None takes none.
@@ -239,16 +247,21 @@ def compare(
     """
     start = Workload.of(Purpose.EVALUATION, workload)
     check_count("episodes", start.episodes, least=2)
+    check_type("policies", policies, Mapping, remedy='such as {"plain": tsgrad.Thompson()}')
+    check_flag("timing", timing)
     if not policies:
         raise BadInput("policies must name at least one policy, got none")
     reference = next(iter(policies)) if reference is None else check_choice("reference", reference, policies)
-    if not (isinstance(confidence, float) and 0 < confidence < 1):
-        raise BadInput(f"confidence must be between 0 and 1, got {confidence!r}")
+    check_share("confidence", confidence)
     if bound is not None:
         check_choice("bound", bound, ("auto", *BOUND_KINDS))
     if to_precision is not None:
         start = start.part(episodes=_checked_start(start.episodes, to_precision, most_episodes, policies))
-    ready = {name: ready_for(problem, policy, start) for name, policy in policies.items()}
+    saved = {name: given for name, given in policies.items() if isinstance(given, Saved)}
+    ready = {
+        name: ready_for(problem, given.policy if isinstance(given, Saved) else given, start)
+        for name, given in policies.items()
+    }
     engines = {name: simulation_engine(problem, policy, engine=engine) for name, policy in ready.items()}
     limit = _limit(problem, start, bound)
 
@@ -276,12 +289,16 @@ def compare(
         bound=limit,
         to_precision=to_precision,
         microseconds=cost,
+        trained_for={
+            name: given.horizon for name, given in saved.items() if given.horizon not in (None, start.horizon)
+        },
     )
 
 
-def _checked_start(episodes: int, to_precision: float, most_episodes: int, policies: Mapping[str, Policy]) -> int:
+def _checked_start(episodes: int, to_precision: float, most_episodes: int, policies: Mapping[str, Any]) -> int:
     """How many episodes come first, in whole blocks, where more may follow."""
-    check_array("to_precision", to_precision, above=0)
+    if check_array("to_precision", to_precision, above=0).ndim:
+        raise BadInput(f"to_precision must be one number, got {to_precision!r:.80}")
     check_count("most_episodes", most_episodes, least=episodes)
     if len(policies) < 2:
         raise BadInput(f"to_precision needs a policy beside the reference, got {', '.join(policies)} alone")

@@ -92,7 +92,17 @@ def _caption(comparison: "Comparison") -> str:
         parts.append(f"wanted ± {comparison.to_precision:.3g}, reached ± {widest:.3g}")
     if comparison.bound is not None:
         parts.append(f"no policy can go below the {_bound_name(comparison.bound)}")
+    parts += _elsewhere(comparison)
     return "; ".join(parts)
+
+
+def _elsewhere(comparison: "Comparison") -> list[str]:
+    """Which policies were trained for other horizons than they were played at."""
+    return [
+        f"{name} was trained for {result.trained_for:,} steps, not for {comparison.horizon:,}"
+        for name, result in comparison.policies.items()
+        if result.trained_for is not None
+    ]
 
 
 def _bound_name(bound: RegretBound) -> str:
@@ -121,6 +131,7 @@ def records(comparison: "Comparison", beside: Mapping[str, Mapping[str, Any]] | 
     The reference has no gain; every record has the bound.
     """
     bound = comparison.bound
+    elsewhere = bool(_elsewhere(comparison))
     return [
         {
             "policy": name,
@@ -137,6 +148,7 @@ def records(comparison: "Comparison", beside: Mapping[str, Mapping[str, Any]] | 
             **({} if result.microseconds is None else {"microseconds": result.microseconds}),
             **{f"bound_{field}": getattr(bound, field, None) for field in ("kind", "regret", "standard_error")},
             "horizon": comparison.horizon,
+            **({"trained_for": result.trained_for} if elsewhere else {}),
             "episodes": comparison.episodes,
             "seed": comparison.seed,
             **{f"pulls_{arm}": float(pull) for arm, pull in enumerate(() if result.pulls is None else result.pulls)},
@@ -178,5 +190,6 @@ def latex(comparison: "Comparison") -> str:
     comment = (
         f"tsgrad {version('tsgrad')}: {comparison.episodes} common episodes of {comparison.horizon} steps,"
         f" seed {comparison.seed}; intervals hold together with probability {comparison.confidence:.4g}"
+        + "".join(f"; {words}" for words in _elsewhere(comparison))
     )
     return latex_text(columns, lines, comment=comment)

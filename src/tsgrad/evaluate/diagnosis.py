@@ -2,17 +2,21 @@
 
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_count
-from tsgrad.estimate import Estimator, recorded_gradients
+from tsgrad.checks import BadInput, check_count, check_share, check_type
+from tsgrad.estimate import Estimator
+from tsgrad.estimate.recorded import replayed_gradients
 from tsgrad.evaluate.innovations import Group, grouped, innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import AnyProblem
+from tsgrad.problems import AnyProblem, Problem
 from tsgrad.simulation import Precision, Recorded, simulate
 from tsgrad.streams import Purpose
+
+FEWEST = 30  # episodes of which anything is said
 
 _ESTIMATORS = {
     "obs": Estimator("obs", "null"),
@@ -31,7 +35,7 @@ class GradientTest(NamedTuple):
     standard_error: FloatArray
     p_values: FloatArray  # of each coordinate
     p_joint: float  # of all of them together
-    relative_size: float  # length of the bias beyond its noise, over that of the model's gradient
+    relative_size: float | None  # length of the bias beyond its noise, over that of the gradient; None where that is 0
     names: tuple[str, ...]
 
 
@@ -79,9 +83,13 @@ class Diagnosis(NamedTuple):
         worst = int(np.argmin(test.p_values))
         return (
             f"Gradient: bayes is biased against obs (p = {test.p_joint:.2g}), most clearly in {test.names[worst]}"
-            f" ({test.bias[worst]:+.3g}, s.e. {test.standard_error[worst]:.2g}); the bias is"
-            f" {100 * test.relative_size:.0f}% of the gradient."
+            f" ({test.bias[worst]:+.3g}, s.e. {test.standard_error[worst]:.2g}); {self._size()}."
         )
+
+    def _size(self) -> str:
+        if self.gradient.relative_size is None:
+            return "the gradient itself can't be told from zero"
+        return f"the bias is {100 * self.gradient.relative_size:.0f}% of the gradient"
 
     def _of_rewards(self) -> str:
         if not self.innovations:
@@ -100,7 +108,7 @@ class Diagnosis(NamedTuple):
         if self.model_is_wrong:
             return (
                 "Train with the metric obs: it reads rewards alone. Metrics and worlds of the model (bayes, fin, q,"
-                " value, and with world='posterior' mean, oracle and self) inherit its error. Better, mend the model."
+                " and with world='posterior' mean, oracle and self) inherit its error. Better, mend the model."
             )
         return "Train with the metric mean and the baseline self: they have less noise than obs."
 
@@ -131,7 +139,9 @@ def diagnose(
 
     The first test holds the gradient by `obs`
     against that by `bayes`; it sees only errors that move the gradient. The second holds rewards against what the
-    model expects of them. Where nothing is wrong, the chance that either raises the alarm is at most `level`.
+    model expects of them. Where nothing is wrong, the chance that either raises the alarm is at most `level`. Where the
+    posterior is an approximation, its own error would raise it: then episodes are held against as many that are
+    simulated from the model itself, with the same policy.
 
         >>> import tsgrad as tg
         >>> wrong = tg.Misspecified(truth=tg.GaussianBandit(arms=2, noise_std=2.0), model=tg.GaussianBandit(arms=2))
@@ -139,70 +149,130 @@ def diagnose(
         'obs'
 
     """
-    if not 0 < level < 1:
-        raise BadInput(f"level must be between 0 and 1, got {level}")
+    check_share("level", level)
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     if not isinstance(episodes, Recorded):
         if horizon is None:
             raise BadInput("horizon must be given where episodes are to be simulated")
-        check_count("episodes", episodes, least=2)
-        runs = simulate(
-            problem,
-            policy,
-            horizon=horizon,
-            episodes=episodes,
-            seed=seed,
-            purpose=Purpose.EVALUATION,
-            trajectories=True,
-            precision=precision,
-        ).trajectories
-        assert runs is not None
-        episodes = Recorded.of(runs)
+        episodes = _simulated(
+            problem, policy, horizon, check_count("episodes", episodes, least=FEWEST), seed, precision
+        )
     number, steps = np.shape(episodes.reward)
+    check_count("the number of episodes", number, least=FEWEST)
     policy = prepared(policy, problem, steps)
-    gradients = recorded_gradients(problem, policy, _ESTIMATORS, episodes, seed=seed, precision=precision)
-    found = innovations(problem.model, policy, episodes, seed=seed, precision=precision)
-    groups = grouped(problem.model, episodes, found)
+    seen = Seen.of(problem, policy, episodes, seed, precision)
+    expected = None
+    if not problem.model.exact_posterior:
+        own = _simulated(problem.model, policy, steps, number, seed, precision, iteration=1)
+        expected = Seen.of(problem, policy, own, seed, precision)
+    return judged(problem.model, seen, expected, names=parameter_names(policy), level=level)
+
+
+def judged(model: Problem, seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], level: float) -> Diagnosis:
+    """The diagnosis of episodes; against those that are `expected`, where the model's posterior is approximate."""
+    groups = grouped(model, seen.record, seen.innovations, expected and (expected.record, expected.innovations))
     p_values = [p for group in groups for p in group[-3:]]
     return Diagnosis(
-        _gradient_test(gradients, parameter_names(policy)),
+        _gradient_test(seen.gradients, expected and expected.gradients, names),
         groups,
         min(1.0, len(p_values) * min(p_values)) if p_values else 1.0,
         level,
-        number,
+        len(seen.innovations),
     )
 
 
-def _gradient_test(gradients: dict[str, FloatArray], names: tuple[str, ...]) -> GradientTest:
+def _simulated(
+    problem: AnyProblem,
+    policy: SamplingPolicy,
+    horizon: int,
+    episodes: int,
+    seed: int,
+    precision: Precision,
+    iteration: int = 0,
+) -> Recorded:
+    """What a live system would have recorded of simulated episodes."""
+    played = simulate(
+        problem,
+        policy,
+        horizon=horizon,
+        episodes=episodes,
+        seed=seed,
+        purpose=Purpose.EVALUATION,
+        iteration=iteration,
+        trajectories=True,
+        precision=precision,
+    ).trajectories
+    assert played is not None
+    return Recorded.of(played)
+
+
+class Seen(NamedTuple):
+    """Episodes, their gradients by each estimator [N, P], and the innovations of their rewards [N, T]."""
+
+    record: Recorded
+    gradients: dict[str, FloatArray]
+    innovations: FloatArray
+
+    @classmethod
+    def of(
+        cls, problem: AnyProblem, policy: SamplingPolicy, record: Recorded, seed: int, precision: Precision
+    ) -> "Seen":
+        estimators = tuple(_ESTIMATORS.values())
+        gradients, _ = replayed_gradients(problem, policy, estimators, record, seed, 0, precision)
+        return cls(
+            record,
+            {name: gradients[:, index] for index, name in enumerate(_ESTIMATORS)},
+            innovations(problem.model, policy, record, seed=seed, precision=precision),
+        )
+
+    def part(self, first: int, last: int) -> "Seen":
+        """Some of the episodes."""
+        seen: Seen = jax.tree.map(lambda leaf: leaf[first:last], self)
+        return seen
+
+
+def _gradient_test(
+    gradients: dict[str, FloatArray], expected: dict[str, FloatArray] | None, names: tuple[str, ...]
+) -> GradientTest:
+    """Whether the difference of two estimators is zero on average, or, where that is known not to be, as expected."""
     difference = gradients["bayes"] - gradients["obs"]
+    usual = None if expected is None else expected["bayes"] - expected["obs"]
     number, width = difference.shape
-    bias, error = difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(number)
-    moves = error > 0
-    z = np.divide(np.abs(bias), error, out=np.zeros(width), where=moves)
+    bias, covariance = difference.mean(axis=0), _covariance_of_mean(difference)
+    if usual is not None:
+        bias, covariance = bias - usual.mean(axis=0), covariance + _covariance_of_mean(usual)
+    error = np.sqrt(np.diag(covariance))
+    z = np.divide(np.abs(bias), error, out=np.zeros(width), where=error > 0)
     p_values = 2 * stats.t.sf(z, number - 1)
+    length = _excess_length(gradients["model"].mean(axis=0), _covariance_of_mean(gradients["model"]))
     return GradientTest(
         bias,
         error,
         p_values,
-        _joint(difference[:, moves], p_values),
-        _excess_length(difference) / max(_excess_length(gradients["model"]), np.finfo(float).tiny),
+        _joint(bias, covariance, number, p_values),
+        _excess_length(bias, covariance) / length if length > 0 else None,
         names,
     )
 
 
-def _joint(difference: FloatArray, p_values: FloatArray) -> float:
+def _covariance_of_mean(sample: FloatArray) -> FloatArray:
+    width = sample.shape[1]
+    return np.asarray(np.cov(sample, rowvar=False)).reshape(width, width) / len(sample)
+
+
+def _joint(bias: FloatArray, covariance: FloatArray, number: int, p_values: FloatArray) -> float:
     """Hotelling's test; Bonferroni's over coordinates where there are too many of them for a covariance."""
-    number, width = difference.shape
+    moves = np.diag(covariance) > 0
+    width = int(moves.sum())
     if width == 0:
         return 1.0
     if number < 10 * width:
         return float(min(1.0, width * p_values.min()))
-    mean = difference.mean(axis=0)
-    covariance: Any = np.cov(difference, rowvar=False).reshape(width, width)
-    squared = number * mean @ np.linalg.pinv(covariance, hermitian=True) @ mean
+    inverse: Any = np.linalg.pinv(covariance[np.ix_(moves, moves)], hermitian=True)
+    squared = bias[moves] @ inverse @ bias[moves]
     return float(stats.f.sf(squared * (number - width) / (width * (number - 1)), width, number - width))
 
 
-def _excess_length(sample: FloatArray) -> float:
-    """The length of a sample's mean, less what noise alone adds to it."""
-    noise = sample.var(axis=0, ddof=1).sum() / len(sample)
-    return float(np.sqrt(max(np.sum(sample.mean(axis=0) ** 2) - noise, 0.0)))
+def _excess_length(mean: FloatArray, covariance: FloatArray) -> float:
+    """The length of a mean, less what noise alone adds to it."""
+    return float(np.sqrt(max(mean @ mean - np.trace(covariance), 0.0)))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, UInt32
 from scipy import stats
 
 from tsgrad.arrays import FloatArray
-from tsgrad.estimate.recorded import check_density, check_recorded, over_recorded
+from tsgrad.estimate.recorded import check_draws, check_recorded, over_recorded
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import FiniteArms, Problem
 from tsgrad.simulation import Precision, Recorded, Trajectory, replay
@@ -45,9 +45,9 @@ def _block(
     """Innovations and log-densities [B, T] of a block of recorded episodes."""
 
     def one(number: Array, recorded: Recorded) -> Any:
-        rollout, log_prob = replay(model, policy, recorded)
+        rollout, log_prob, led_to_arm = replay(model, policy, recorded)
         noise = address.with_episode(number).noise(Stream.PREDICTIVE)
-        return _of_rollout(model, rollout, noise), log_prob
+        return _of_rollout(model, rollout, noise), log_prob, led_to_arm
 
     return jax.vmap(one)(numbers, block)
 
@@ -84,13 +84,29 @@ def innovations(
     number, _ = check_recorded(model, episodes)
     address = Address.of(seed=seed, purpose=Purpose.EVALUATION)
     blocks = over_recorded(lambda numbers, block: _block(model, policy, address, numbers, block), episodes, precision)
-    found, log_prob = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
-    check_density(log_prob)
+    found, log_prob, led_to_arm = (np.concatenate(part)[:number] for part in zip(*blocks, strict=True))
+    check_draws(log_prob, led_to_arm)
     return found.astype(np.float64)
 
 
-def grouped(model: Problem, episodes: Recorded, found: FloatArray) -> list[Group]:
-    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on."""
+def grouped(
+    model: Problem, episodes: Recorded, found: FloatArray, expected: tuple[Recorded, FloatArray] | None = None
+) -> list[Group]:
+    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on.
+
+    They are held against a standard normal, or against other episodes and their innovations, where these are given.
+    """
+    usual = {} if expected is None else _members(model, *expected)
+    groups = []
+    for (arm, first, last), members in _members(model, episodes, found).items():
+        beside = usual.get((arm, first, last))
+        if expected is None or beside is not None:
+            groups.append(_group(arm, first, min(last, found.shape[1]), members, beside))
+    return groups
+
+
+def _members(model: Problem, episodes: Recorded, found: FloatArray) -> dict[tuple[int | None, int, int], FloatArray]:
+    """The innovations of each group that has enough of them, by arm and first and last pull."""
     if isinstance(model, FiniteArms):
         arm = np.asarray(episodes.arm)
         played = arm[:, :, None] == np.arange(model.arms)
@@ -102,18 +118,23 @@ def grouped(model: Problem, episodes: Recorded, found: FloatArray) -> list[Group
         arms = [None]
     edges = [0, *(2**power for power in range(found.shape[1].bit_length() + 1))]
     spans = [(1, found.shape[1]), *((low + 1, high) for low, high in itertools.pairwise(edges))]
-    groups = []
+    groups = {}
     for which in arms:
         for first, last in spans:
             members = found[(arm == (which or 0)) & (pull >= first) & (pull <= last)]
             if len(members) >= _FEWEST:
-                groups.append(_group(which, first, min(last, found.shape[1]), members))
+                groups[which, first, last] = members
     return groups
 
 
-def _group(arm: int | None, first: int, last: int, members: FloatArray) -> Group:
+def _group(arm: int | None, first: int, last: int, members: FloatArray, beside: FloatArray | None) -> Group:
     """Each statistic with the chance to be this far off where the model is right, on either side."""
     number = len(members)
+    if beside is not None:
+        statistics = [(sample, sample**2, (np.abs(sample) > TAIL).astype(float)) for sample in (members, beside)]
+        chances = [_same_mean(ours, theirs) for ours, theirs in zip(*statistics, strict=True)]
+        shown = float(members.mean()), float(np.mean(members**2)), float(statistics[0][2].mean())
+        return Group(arm, first, last, number, *shown, *chances)
     below = stats.chi2.cdf(np.sum(members**2), number)
     beyond = int(np.sum(np.abs(members) > TAIL))
     return Group(
@@ -128,3 +149,10 @@ def _group(arm: int | None, first: int, last: int, members: FloatArray) -> Group
         float(2 * min(below, 1 - below)),
         float(stats.binomtest(beyond, number, 2 * stats.norm.sf(TAIL)).pvalue),
     )
+
+
+def _same_mean(ours: FloatArray, theirs: FloatArray) -> float:
+    """The chance of means this far apart where they are the same (Welch's test)."""
+    if np.ptp(ours) == np.ptp(theirs) == 0:
+        return float(ours[0] == theirs[0])
+    return float(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)

@@ -52,16 +52,20 @@ class PolicyResult(NamedTuple):
     regret_over_time: Numbers  # [T], up to each step
     pulls: Numbers | None  # [K], an episode; None for infinite sets of arms
     microseconds: float | None = None  # a decision, on the engine that played it, once compiled; where it was asked for
+    trained_for: int | None = None  # steps an episode that it was trained for, where these are others than were played
 
     def data(self) -> dict[str, Any]:
-        """As plain data; without the time of a decision where that was not asked for."""
+        """As plain data; what is not known of a policy, and need not be, is left out."""
         plain = self._asdict() | {
             "gain": None if self.gain is None else self.gain._asdict(),
             "quantiles": dict(zip(map(str, QUANTILES), self.quantiles.tolist(), strict=True)),
             "regret_over_time": self.regret_over_time.tolist(),
             "pulls": None if self.pulls is None else self.pulls.tolist(),
         }
-        return {name: value for name, value in plain.items() if name != "microseconds" or value is not None}
+        return {name: value for name, value in plain.items() if name not in _OPTIONAL or value is not None}
+
+
+_OPTIONAL = ("microseconds", "trained_for")
 
 
 def policy_results(
@@ -70,6 +74,7 @@ def policy_results(
     reference: str,
     confidence: float,
     microseconds: Mapping[str, float] | None = None,
+    trained_for: Mapping[str, int] | None = None,
 ) -> dict[str, PolicyResult]:
     """What is said about policies that played the same episodes; gains are over the reference.
 
@@ -91,6 +96,7 @@ def policy_results(
             regret_over_time=sample.regret_over_time,
             pulls=sample.pulls,
             microseconds=None if microseconds is None else microseconds[name],
+            trained_for=None if trained_for is None else trained_for.get(name),
         )
         for name, sample in played.items()
     }

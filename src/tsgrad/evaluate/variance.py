@@ -9,8 +9,8 @@ import numpy as np
 from rich.table import Table
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, check_count
-from tsgrad.estimate import BASELINES, METRICS, Estimator, episode_gradients, gradient_engine
+from tsgrad.checks import BadInput, check_count, check_type
+from tsgrad.estimate import BASELINES, METRICS, Estimator, ScoreName, episode_gradients, gradient_engine
 from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
@@ -114,6 +114,7 @@ def estimator_pairs(
     lookaheads: int | None = None,
     single_time: bool = False,
     world: Literal["true", "posterior"] = "true",
+    score: ScoreName = "conditional",
 ) -> dict[str, Estimator]:
     """All pairs of metric and baseline that the problem admits; options go to those that take them.
 
@@ -132,6 +133,7 @@ def estimator_pairs(
                 lookaheads=lookaheads if any(kind.looks_ahead for kind in kinds) else None,
                 single_time=single_time,
                 world=world,
+                score=score,
             )
     return pairs
 
@@ -177,12 +179,16 @@ def variance_study(
         [False, False]
 
     """
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     horizon = check_count("horizon", horizon, least=1)
     episodes = check_count("episodes", episodes, least=2)
     if not parameter_names(policy):
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
         estimators = affordable(estimator_pairs(problem), horizon)
+    check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
+    for name, estimator in estimators.items():
+        check_type(f"estimators[{name!r}]", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     trusted = [
         name
         for name, estimator in estimators.items()

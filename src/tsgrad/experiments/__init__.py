@@ -3,6 +3,7 @@
 from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress
 from tsgrad.experiments.results import (
     CurvePoint,
+    Findings,
     NullCurves,
     PullsAt,
     Results,
@@ -11,24 +12,28 @@ from tsgrad.experiments.results import (
     read_results,
     write_results,
 )
-from tsgrad.experiments.rivals import applicable_rivals
-from tsgrad.experiments.settings import SETTINGS, Printed, Setting, setting_named
-from tsgrad.experiments.tables import algorithm, setting_table
+from tsgrad.experiments.rivals import Rivals, applicable_rivals
+from tsgrad.experiments.settings import SETTINGS, STEPS, Printed, Setting, setting_named
+from tsgrad.experiments.tables import algorithm, as_printed_table, setting_table
 
 __all__ = [
     "SETTINGS",
+    "STEPS",
     "CurvePoint",
+    "Findings",
     "NullCurves",
     "Printed",
     "PullsAt",
     "Reproduction",
     "ReproductionProgress",
     "Results",
+    "Rivals",
     "Row",
     "Setting",
     "Training",
     "algorithm",
     "applicable_rivals",
+    "as_printed_table",
     "read_results",
     "setting_named",
     "setting_table",

@@ -15,11 +15,10 @@ import pydantic
 
 from tsgrad.artefact import read_json, write_json, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.estimate import Estimator
-from tsgrad.evaluate import Played, RegretBound, regret_bound
-from tsgrad.experiments.plan import STABLE, Plan
+from tsgrad.evaluate import FEWEST_EPISODES, Played, RegretBound, regret_bound
+from tsgrad.experiments.plan import AS_PRINTED, STABLE, Plan
 from tsgrad.experiments.rivals import RIVALS
-from tsgrad.experiments.settings import PAIRS
+from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
@@ -30,7 +29,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
-STABLE_ROLLOUTS = 8000  # of the default recipe in an iteration, to judge how long it takes
+STABLE_ROLLOUTS = 4000  # of the default recipe in an iteration, to judge how long it takes
 
 
 class Part(NamedTuple):
@@ -90,19 +89,21 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
 def _training(plan: Plan, folder: Path, name: str) -> Part:
     setting, run = plan.setting, run_folder(folder, name)
     options = plan.training_settings(name)
-    estimator = None if name == STABLE else Estimator(*PAIRS[name])
+    is_paper = name != STABLE
+    estimator = paper_estimator(name.removesuffix(AS_PRINTED)) if is_paper else None
+    policy = ReshapedThompson(setting.problem) if is_paper else None  # the family and the estimator of `train` itself
 
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
-            return tell(iteration / plan.iterations)
+            return tell(iteration / options["iterations"])
 
         if (run / "config.toml").exists():
             resume(run, progress=progress)
         else:
-            train(setting.problem, ReshapedThompson(setting.problem), estimator, out=run, progress=progress, **options)
+            train(setting.problem, policy, estimator, out=run, progress=progress, **options)
 
     rollouts = STABLE_ROLLOUTS if estimator is None else setting.episodes * estimator.rollouts
-    effort = plan.iterations * rollouts * setting.horizon * setting.arms
+    effort = options["iterations"] * rollouts * setting.horizon * setting.arms
     return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
 
 
@@ -166,7 +167,7 @@ def _write_bound(plan: Plan, folder: Path) -> None:
     bound = regret_bound(
         plan.setting.problem,
         horizon=plan.setting.horizon,
-        episodes=max(256, math.ceil(plan.fraction * BOUND_EPISODES)),
+        episodes=max(FEWEST_EPISODES, math.ceil(plan.fraction * BOUND_EPISODES)),
         seed=plan.evaluation_seed,
     )
     write_json(folder / "bound.json", "bound", {"bound": bound._asdict()})

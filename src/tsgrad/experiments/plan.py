@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import pydantic
 
-from tsgrad.artefact import TEMPORARY, read_json, write_json
-from tsgrad.checks import BadInput
-from tsgrad.experiments.settings import Setting, setting_named
+from tsgrad.artefact import TEMPORARY, Taken, read_json, write_json
+from tsgrad.checks import BadInput, check_count
+from tsgrad.experiments.settings import STEPS, Setting, setting_named
+from tsgrad.training import TrainingSettings
 
 NULL_PAIRS = ("obs/null", "mean/null", "bayes/null")
 STABLE = "stable"  # the name of the training with the default recipe of `train`
+AS_PRINTED = " as printed"  # ends the name of a training with the learning rate as printed
 LEAST_ITERATIONS, LEAST_EPISODES = 4, 256
 
 
@@ -21,9 +23,9 @@ class Plan(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     name: str
-    fraction: float = 1.0
-    seed: int = 0
-    evaluation_seed: int = 0
+    fraction: float = pydantic.Field(default=1.0, gt=0, le=1)
+    seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
+    evaluation_seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
 
     @property
     def setting(self) -> Setting:
@@ -32,8 +34,15 @@ class Plan(pydantic.BaseModel):
 
     @property
     def iterations(self) -> int:
-        """Of each training."""
+        """Of each of the paper's trainings."""
         return max(LEAST_ITERATIONS, round(self.fraction * self.setting.iterations))
+
+    def iterations_of(self, training: str) -> int:
+        """Of a training: as many as the paper's have, or as the default recipe has."""
+        if training != STABLE:
+            return self.iterations
+        default = TrainingSettings(horizon=self.setting.horizon).iterations
+        return max(LEAST_ITERATIONS, round(self.fraction * default))
 
     @property
     def evaluation_episodes(self) -> int:
@@ -47,18 +56,19 @@ class Plan(pydantic.BaseModel):
 
     @property
     def trainings(self) -> list[str]:
-        """The paper's pairs, and the default recipe."""
-        return [*self.setting.trained, STABLE]
+        """The paper's pairs, the default recipe, and the pairs once more with the learning rate as printed."""
+        return [*self.setting.trained, STABLE, *(pair + AS_PRINTED for pair in self.setting.trained)]
 
     def training_settings(self, training: str) -> dict[str, Any]:
-        """The paper's hyper-parameters, or the default recipe: what `train` takes."""
-        given = {"horizon": self.setting.horizon, "iterations": self.iterations, "seed": self.seed}
+        """The paper's hyper-parameters, its rate times `STEPS` or as printed, or the default recipe: for `train`."""
+        given = {"horizon": self.setting.horizon, "iterations": self.iterations_of(training), "seed": self.seed}
         if training == STABLE:
             return given
+        printed = self.setting.learning_rate
         return {
             **given,
             "episodes": self.setting.episodes,
-            "learning_rate": self.setting.learning_rate,
+            "learning_rate": printed if training.endswith(AS_PRINTED) else round(STEPS * printed, 6),
             "schedule": "constant",
             "optimizer": "adam",
         }
@@ -69,11 +79,11 @@ def claim_folder(folder: Path, *, name: str, fraction: float | None, seed: int |
     setting_named(name)
     if fraction is not None and not 0 < fraction <= 1:
         raise BadInput(f"fraction must be above 0 and at most 1, got {fraction}")
+    if seed is not None:
+        check_count("seed", seed, least=0, most=2**64 - 1)
     given = {option: value for option, value in (("fraction", fraction), ("seed", seed)) if value is not None}
     path = folder / "plan.json"
-    if folder.is_dir():
-        for leftover in folder.rglob(f".*{TEMPORARY}"):
-            leftover.unlink()
+    given_plan = Plan.model_validate({"name": name, **given})
     if path.exists():
         if not resume:
             raise BadInput(f"out: {folder} holds a reproduction: continue it with --resume, or choose another folder")
@@ -83,12 +93,20 @@ def claim_folder(folder: Path, *, name: str, fraction: float | None, seed: int |
         for option, value in given.items():
             if getattr(plan, option) != value:
                 raise BadInput(f"{option} must be {getattr(plan, option)} as {folder} was started with, got {value}")
+        for leftover in folder.rglob(f".*{TEMPORARY}"):
+            leftover.unlink(missing_ok=True)
         return plan
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if resume:
+        raise BadInput(f"out: {folder} holds no reproduction to continue: leave --resume out to start one")
+    if folder.exists() and (
+        not folder.is_dir() or any(not entry.name.endswith(TEMPORARY) for entry in folder.iterdir())
+    ):
         raise BadInput(f"out: {folder} is not an empty folder: choose another")
-    plan = Plan.model_validate({"name": name, **given})
-    write_json(path, "plan", {"plan": plan.model_dump()})
-    return plan
+    try:
+        write_json(path, "plan", {"plan": given_plan.model_dump()}, new=True)
+    except Taken:
+        raise BadInput(f"out: {folder} holds a reproduction that was started just now: choose another folder") from None
+    return given_plan
 
 
 def _read_plan(path: Path) -> Plan:

@@ -17,7 +17,7 @@ from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput
 from tsgrad.evaluate import Comparison, Played, PolicyResult
 from tsgrad.experiments.parts import SELECTED, evaluation_file, policies, read_bound, read_evaluation, run_folder
-from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan
+from tsgrad.experiments.plan import AS_PRINTED, NULL_PAIRS, STABLE, Plan
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
 from tsgrad.policies import ReshapedGaussian, SamplingPolicy
@@ -50,7 +50,7 @@ class Training(_Record):
     name: str  # "mean/self"; "stable" for our own recipe
     metric: str
     baseline: str
-    recipe: Literal["paper", "stable"]
+    recipe: Literal["paper", "as printed", "stable"]  # "paper": the paper's, with its learning rate times `STEPS`
     folder: str  # of the run, relative to the folder of results.json
     settings: dict[str, Any]  # the [training] table: episodes, iterations, learning_rate, seed, engine...
     history: list[CurvePoint]
@@ -89,16 +89,9 @@ class NullCurves(_Record):
     mean_standard_error: float  # of a point of a curve
 
 
-class Results(_Record):
-    """All that was found in one setting."""
+class Findings(_Record):
+    """What a table is made of: trainings, and how their policies and rivals did on the same episodes."""
 
-    setting: str
-    title: str
-    problem: dict[str, Any]  # as tsgrad.registry.from_data reads it
-    fraction: float  # of the paper's iterations and episodes
-    seed: int  # of all trainings
-    engine: str
-    versions: dict[str, str]  # tsgrad, python, numpy, jax...
     trainings: list[Training]
     comparison: Annotated[  # of all policies, on the evaluation episodes; gains are over plain Thompson sampling
         Comparison,
@@ -106,11 +99,9 @@ class Results(_Record):
         pydantic.PlainSerializer(Comparison.data),
     ]
     rows: list[Row]  # in the order of the table
-    pulls_during_training: list[PullsAt]  # of mean/self
-    null_curves: NullCurves
 
     @pydantic.model_validator(mode="after")
-    def _is_whole(self) -> "Results":
+    def _is_whole(self) -> "Findings":
         known = {training.name for training in self.trainings}
         wanted = {row.training for row in self.rows if row.training is not None}
         if [row.name for row in self.rows] != self.comparison.names or not wanted <= known or not self.trainings:
@@ -130,6 +121,21 @@ class Results(_Record):
         return self.comparison.policies[row.name]
 
 
+class Results(Findings):
+    """All that was found in one setting."""
+
+    setting: str
+    title: str
+    problem: dict[str, Any]  # as tsgrad.registry.from_data reads it
+    fraction: float  # of the paper's iterations and episodes
+    seed: int  # of all trainings
+    engine: str
+    versions: dict[str, str]  # tsgrad, python, numpy, jax...
+    pulls_during_training: list[PullsAt]  # of mean/self
+    null_curves: NullCurves
+    as_printed: Findings  # the paper's pairs with the learning rate as printed, and plain Thompson sampling
+
+
 def write_results(path: str | Path, results: Results) -> None:
     """Writes `results.json`."""
     write_json(path, "results", {"results": results.model_dump()})
@@ -146,14 +152,12 @@ def read_results(path: str | Path) -> Results:
 def assemble(plan: Plan, folder: Path) -> Results:
     """All that was found, once every part is done."""
     runs = {name: RunFolder(run_folder(folder, name)).run() for name in plan.trainings}
-    comparison = Comparison.of(
-        _played(plan, folder),
-        horizon=plan.setting.horizon,
-        seed=plan.evaluation_seed,
-        reference=PLAIN,
-        bound=read_bound(folder),
-    )
+    played = _played(plan, folder)
+    first = {row: one for row, one in played.items() if AS_PRINTED not in row}
+    second = {row: one for row, one in played.items() if AS_PRINTED in row or row == PLAIN}
     return Results(
+        **dict(_findings(plan, folder, runs, first)),
+        as_printed=_findings(plan, folder, runs, second),
         setting=plan.name,
         title=plan.setting.title,
         problem=to_data(plan.setting.problem),
@@ -161,11 +165,24 @@ def assemble(plan: Plan, folder: Path) -> Results:
         seed=plan.seed,
         engine=runs[STABLE].provenance["engine"],
         versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
-        trainings=[_training(folder, name, run) for name, run in runs.items()],
-        comparison=comparison,
-        rows=paper_rows(plan, comparison),
         pulls_during_training=_pulls(plan, runs["mean/self"]),
         null_curves=null_curves([runs[name].history for name in NULL_PAIRS]),
+    )
+
+
+def _findings(plan: Plan, folder: Path, runs: dict[str, Run], played: dict[str, Played]) -> Findings:
+    """The findings of some rows, under the names of the paper's pairs; of which rates is for tables to say."""
+    comparison = Comparison.of(
+        {row.replace(AS_PRINTED, ""): one for row, one in played.items()},
+        horizon=plan.setting.horizon,
+        seed=plan.evaluation_seed,
+        reference=PLAIN,
+        bound=read_bound(folder),
+    )
+    return Findings(
+        trainings=[_training(folder, name, run) for name, run in runs.items() if name in played],
+        comparison=comparison,
+        rows=paper_rows(plan, comparison),
     )
 
 
@@ -228,12 +245,12 @@ def _played(plan: Plan, folder: Path) -> dict[str, Played]:
 def _training(folder: Path, name: str, run: Run) -> Training:
     path = run_folder(folder, name)
     configuration = RunFolder(path).configuration()
-    estimator = configuration.estimator.build()
+    estimator = configuration.build_estimator(configuration.build_problem())
     return Training(
-        name=name,
+        name=name.removesuffix(AS_PRINTED),
         metric=estimator.metric_name,
         baseline=estimator.baseline_name,
-        recipe="stable" if name == STABLE else "paper",
+        recipe="stable" if name == STABLE else "as printed" if name.endswith(AS_PRINTED) else "paper",
         folder=path.relative_to(folder).as_posix(),
         settings={
             **configuration.training.model_dump(exclude_none=True),

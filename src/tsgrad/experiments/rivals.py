@@ -38,19 +38,27 @@ RIVALS = {
 }
 
 
-def applicable_rivals(problem: AnyProblem, horizon: int) -> dict[str, Policy]:
-    """The rivals that are defined for a problem and this horizon, prepared for it; without plain Thompson sampling.
+class Rivals(NamedTuple):
+    """Those of a problem and a horizon, prepared for it; and why the others are left out, in words of one line."""
+
+    ready: dict[str, Policy]
+    left_out: dict[str, str]
+
+
+def applicable_rivals(problem: AnyProblem, horizon: int) -> Rivals:
+    """The rivals that are defined for a problem and this horizon; without plain Thompson sampling.
 
     >>> from tsgrad.problems import BernoulliBandit
-    >>> "KG" in applicable_rivals(BernoulliBandit(arms=2), 10)
-    False
+    >>> rivals = applicable_rivals(BernoulliBandit(arms=2), 10)
+    >>> "Gittins" in rivals.ready, list(rivals.left_out)
+    (True, ['KG'])
     """
-    prepared: dict[str, Policy] = {}
+    found = Rivals({}, {})
     for name, rival in RIVALS.items():
         if name == PLAIN:
             continue
         try:
-            prepared[name] = rival.build().prepare(problem, horizon)
-        except BadInput:  # not defined here, or its table would be too large
-            continue
-    return prepared
+            found.ready[name] = rival.build().prepare(problem, horizon)
+        except BadInput as reason:
+            found.left_out[name] = str(reason)
+    return found

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from tsgrad.checks import check_choice
+from tsgrad.estimate import Estimator
 from tsgrad.problems import GaussianBandit
 
 # The estimators that the paper trains with, as (metric, baseline), by the names that its tables give them.
@@ -13,6 +14,9 @@ PAIRS = {
     "mean/oracle": ("mean", "oracle"),
     "mean/self": ("mean", "self"),
 }
+
+# One factor for all settings: steps of the printed length go further than the paper's do (docs/decisions.md).
+STEPS = 0.4
 
 
 class Printed(NamedTuple):
@@ -33,7 +37,7 @@ class Setting(NamedTuple):
     prior_std: float
     noise_std: float | tuple[float, ...]
     episodes: int  # a training batch
-    learning_rate: float  # of Adam, constant
+    learning_rate: float  # of Adam, constant, as printed
     iterations: int
     evaluation_episodes: int
     trained: dict[str, Printed]  # by estimator, as in "mean/self"
@@ -132,6 +136,17 @@ SETTINGS = {
         ),
     )
 }
+
+
+def paper_estimator(pair: str) -> Estimator:
+    """The estimator that the paper trains with under this name; all that reproductions train with are made here.
+
+    They are made of the score of the draw, as the paper's are.
+
+    >>> paper_estimator("mean/self").rollouts
+    2
+    """
+    return Estimator(*PAIRS[pair], score="draw")
 
 
 def setting_named(name: str) -> Setting:

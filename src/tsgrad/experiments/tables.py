@@ -7,7 +7,8 @@ from rich.table import Table
 from tsgrad.evaluate import comparison_formats
 from tsgrad.evaluate.tables import Column, Line, csv_text, latex_text, markdown_text, terminal_table
 from tsgrad.experiments.parts import SELECTED
-from tsgrad.experiments.results import Results, Row
+from tsgrad.experiments.results import Findings, Results, Row
+from tsgrad.experiments.settings import STEPS
 
 COLUMNS = (
     Column("algorithm", numbers=False),
@@ -25,8 +26,10 @@ REGRET, SELECTED_REGRET = 3, 7  # columns
 NONE = "--"
 CAPTION = (
     "z: difference from the paper in combined standard errors; within 2 it is the same. Trained rows are the policy at "
-    "the end of training, as in the paper, and beside it the one selected on validation episodes."
+    "the end of training, as in the paper, and beside it the one selected on validation episodes. They are of the "
+    f"paper's recipe with {STEPS:g} of its learning rate, one factor for all settings."
 )
+AS_PRINTED_CAPTION = "The same recipe with the learning rate as the paper prints it."
 ALGORITHMS = {"trained": "Trained TS", "stable": "Our recipe"}
 
 
@@ -35,7 +38,7 @@ def algorithm(row: Row) -> str:
     return ALGORITHMS.get(row.group, row.name)
 
 
-def lines(results: Results) -> list[Line]:
+def lines(results: Findings) -> list[Line]:
     """The table line by line: trained policies, our recipe, rivals."""
     listed, group = [], None
     for row in results.rows:
@@ -61,6 +64,15 @@ def lines(results: Results) -> list[Line]:
 
 def setting_table(results: Results) -> Table:
     """For a terminal: without the standard errors and z-scores of selected policies."""
+    return _terminal_table(f"{results.title}: regret, {_episodes(results)}", results, CAPTION)
+
+
+def as_printed_table(results: Results) -> Table:
+    """The second table, of learning rates as printed, for a terminal."""
+    return _terminal_table("with the learning rate as printed", results.as_printed, AS_PRINTED_CAPTION)
+
+
+def _terminal_table(title: str, results: Findings, caption: str) -> Table:
     columns = [COLUMNS[place] for place in (0, 3, 4, 5, 6)] + [Column("selected"), COLUMNS[9]]
     shown = []
     for line in lines(results):
@@ -69,27 +81,39 @@ def setting_table(results: Results) -> Table:
         cells = (name, regret, paper, z, verdict, selected.partition(" ")[0], judged)
         strong = {REGRET: 1, SELECTED_REGRET: 5}.get(line.strong or 0)
         shown.append(Line(cells, strong, line.starts_group))
-    return terminal_table(f"{results.title}: regret, {_episodes(results)}", columns, shown, caption=CAPTION)
+    return terminal_table(title, columns, shown, caption=caption)
 
 
 def markdown_table(results: Results) -> str:
     """For a README."""
-    return f"{markdown_text(COLUMNS, lines(results))}\n{results.title}, {_episodes(results)}. {CAPTION}\n"
+    first = f"{markdown_text(COLUMNS, lines(results))}\n{results.title}, {_episodes(results)}. {CAPTION}\n"
+    return f"{first}\n{markdown_text(COLUMNS, lines(results.as_printed))}\n{AS_PRINTED_CAPTION}\n"
 
 
 def latex_table(results: Results) -> str:
     """For a paper; it needs the package booktabs."""
-    return latex_text(COLUMNS, lines(results), comment=f"{results.title}. {CAPTION}")
+    first = latex_text(COLUMNS, lines(results), comment=f"{results.title}. {CAPTION}")
+    return f"{first}\n{latex_text(COLUMNS, lines(results.as_printed), comment=AS_PRINTED_CAPTION)}"
 
 
 def csv_table(results: Results) -> str:
-    """One line a policy, every digit: the comparison, and what the paper prints."""
-    return csv_text(comparison_formats.records(results.comparison, {row.name: _beside(row) for row in results.rows}))
+    """One line a policy, every digit: the comparison, and what the paper prints; then those of rates as printed."""
+    return csv_text(
+        [
+            record
+            for found in (results, results.as_printed)
+            for record in comparison_formats.records(
+                found.comparison, {row.name: _beside(found, row) for row in found.rows}
+            )
+        ]
+    )
 
 
-def _beside(row: Row) -> dict[str, Any]:
+def _beside(results: Findings, row: Row) -> dict[str, Any]:
+    training = results.training(row)
     return {
         "group": row.group,
+        "recipe": None if training is None else training.recipe,
         "training": row.training,
         "moment": row.moment,
         "printed": None if row.printed is None else row.printed.regret,
@@ -99,11 +123,11 @@ def _beside(row: Row) -> dict[str, Any]:
     }
 
 
-def _episodes(results: Results) -> str:
+def _episodes(results: Findings) -> str:
     return f"{results.comparison.episodes:,} common episodes"
 
 
-def _regret(results: Results, row: Row) -> str:
+def _regret(results: Findings, row: Row) -> str:
     found = results.measured(row)
     return _with_error(found.regret, found.standard_error)
 

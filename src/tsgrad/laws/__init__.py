@@ -1,7 +1,8 @@
 """Laws: what worlds and pseudo-actions are drawn from."""
 
-from tsgrad.laws.base import Law, ProductLaw
+from tsgrad.laws.base import Law, OrderedLaw, ProductLaw
 from tsgrad.laws.beta import BetaDraw, BetaLaw
+from tsgrad.laws.categorical import CategoricalLaw
 from tsgrad.laws.gamma import GammaDraw, GammaLaw
 from tsgrad.laws.multivariate import FramedDraw, FramedNormalLaw
 from tsgrad.laws.normal import NormalDraw, NormalLaw
@@ -10,6 +11,7 @@ from tsgrad.laws.normal_gamma import NormalGammaDraw, NormalGammaLaw
 __all__ = [
     "BetaDraw",
     "BetaLaw",
+    "CategoricalLaw",
     "FramedDraw",
     "FramedNormalLaw",
     "GammaDraw",
@@ -19,5 +21,6 @@ __all__ = [
     "NormalGammaDraw",
     "NormalGammaLaw",
     "NormalLaw",
+    "OrderedLaw",
     "ProductLaw",
 ]

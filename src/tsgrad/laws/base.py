@@ -10,7 +10,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from tsgrad.streams import Noise
 
@@ -44,3 +44,20 @@ class ProductLaw(Law):
 
     def log_prob(self, pseudo_action: Any) -> Float[Array, ""]:
         return jnp.sum(self.arm_log_prob(pseudo_action))
+
+
+class OrderedLaw(ProductLaw):
+    """A product law whose draws have an `order` [K], by which arms are compared, and that knows what to expect of them
+    above or below a threshold.
+
+    Where the arm with the largest draw is played, that is all that the choice has to do with the draw of an arm, and
+    the score of the draw can be replaced with what is expected of it: see `tsgrad.estimate.score`.
+    """
+
+    @abc.abstractmethod
+    def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
+        """Each arm's log-density, expected of a draw whose order is below or above a threshold.
+
+        The expectation is over this very law, held fixed: the derivative is the expected score. Thresholds are
+        infinite where there is nothing to compare with.
+        """

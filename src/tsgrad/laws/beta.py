@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as special
 import jax.scipy.stats as stats
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from tsgrad.laws.base import ProductLaw
+from tsgrad.laws.base import OrderedLaw
 from tsgrad.laws.gamma import log_gamma_ratio
+from tsgrad.laws.truncated import truncated_nodes
 from tsgrad.streams import Noise
 
 
@@ -23,13 +24,18 @@ class BetaDraw(NamedTuple):
     def value(self) -> Float[Array, "*batch K"]:
         return jnp.exp(self.log_value)
 
+    @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """The logit of x, which tells draws apart that round to 0 or to 1."""
+        return self.log_value - self.log_complement
+
     @classmethod
     def at(cls, value: Float[Array, "K"]) -> "BetaDraw":
         """The draw that has this value, where only the value is known."""
         return cls(jnp.log(value), jnp.log1p(-value))
 
 
-class BetaLaw(ProductLaw):
+class BetaLaw(OrderedLaw):
     """Independent beta arms.
 
     >>> law = BetaLaw(jnp.array([2.0]), jnp.array([1.0]))
@@ -48,7 +54,7 @@ class BetaLaw(ProductLaw):
         return (
             (self.alpha - 1) * pseudo_action.log_value
             + (self.beta - 1) * pseudo_action.log_complement
-            - _log_beta(self.alpha, self.beta)
+            - log_beta(self.alpha, self.beta)
         )
 
     def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
@@ -57,9 +63,36 @@ class BetaLaw(ProductLaw):
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.beta.pdf(value, self.alpha, self.beta)
 
+    def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
+        # As laws of the logit y, with log-density alpha log s(y) + beta log s(-y), s the sigmoid. The density of a
+        # draw is linear in its logarithms, so that their expectations are all that is needed.
+        alpha, beta = jax.lax.stop_gradient((self.alpha, self.beta))
+        logit, weight = truncated_nodes(
+            lambda y, step: alpha * _log_sigmoid_rise(y, step) + beta * _log_sigmoid_rise(-y, -step),
+            lambda y: alpha * jax.nn.sigmoid(-y) - beta * jax.nn.sigmoid(y),
+            jnp.log(alpha / beta),
+            alpha * (beta / (alpha + beta)),
+            threshold,
+            below,
+        )
+        expected = BetaDraw(
+            jnp.sum(weight * jax.nn.log_sigmoid(logit), axis=0), jnp.sum(weight * jax.nn.log_sigmoid(-logit), axis=0)
+        )
+        return self.arm_log_prob(expected)
+
+
+def _log_sigmoid_rise(y: Float[Array, "K"], step: Float[Array, "*n K"]) -> Float[Array, "*n K"]:
+    """Log s(y + step) - log s(y) for the sigmoid s, which keeps its digits where the step is small."""
+    near = jnp.clip(step, -1, 1)
+    return -jnp.where(
+        jnp.abs(step) < 1,
+        jnp.log1p(jax.nn.sigmoid(-y) * jnp.expm1(-near)),
+        jnp.logaddexp(jax.nn.log_sigmoid(y), jax.nn.log_sigmoid(-y) - step),
+    )
+
 
 @jax.custom_jvp
-def _log_beta(alpha: Float[Array, "K"], beta: Float[Array, "K"]) -> Float[Array, "K"]:
+def log_beta(alpha: Float[Array, "K"], beta: Float[Array, "K"]) -> Float[Array, "K"]:
     """The logarithm of the beta function, with the derivative of its definition.
 
     JAX's own derivative is NaN where both arguments are small, and right to six digits only elsewhere.
@@ -67,11 +100,11 @@ def _log_beta(alpha: Float[Array, "K"], beta: Float[Array, "K"]) -> Float[Array,
     return special.betaln(alpha, beta)
 
 
-@_log_beta.defjvp
+@log_beta.defjvp
 def _(arguments: Any, tangents: Any) -> Any:
     alpha, beta = arguments
     slope = -_digamma_gap(alpha, beta) * tangents[0] - _digamma_gap(beta, alpha) * tangents[1]
-    return _log_beta(alpha, beta), slope
+    return log_beta(alpha, beta), slope
 
 
 def _digamma_gap(x: Float[Array, "K"], y: Float[Array, "K"]) -> Float[Array, "K"]:

@@ -8,7 +8,8 @@ import jax.scipy.special as special
 import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.laws.base import ProductLaw
+from tsgrad.laws.base import OrderedLaw
+from tsgrad.laws.truncated import truncated_nodes
 from tsgrad.streams import Noise
 
 _MOST_ATTEMPTS = 24  # each fails with probability below 0.05, so that all of them do once in 10^31 draws
@@ -23,13 +24,18 @@ class GammaDraw(NamedTuple):
     def value(self) -> Float[Array, "*batch K"]:
         return jnp.exp(self.log_value)
 
+    @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """The logarithm, which tells draws apart that round to 0."""
+        return self.log_value
+
     @classmethod
     def at(cls, value: Float[Array, "K"]) -> "GammaDraw":
         """The draw that has this value, where only the value is known."""
         return cls(jnp.log(value))
 
 
-class GammaLaw(ProductLaw):
+class GammaLaw(OrderedLaw):
     """Independent gamma arms, with mean shape / rate.
 
     >>> law = GammaLaw(jnp.array([1.0]), jnp.array([2.0]))  # exponential with mean one half
@@ -52,6 +58,26 @@ class GammaLaw(ProductLaw):
 
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.gamma.pdf(value, self.shape, scale=1 / self.rate)
+
+    def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
+        # As laws of y = log(rate value), with log-density shape y - exp(y).
+        shape, rate = jax.lax.stop_gradient((self.shape, self.rate))
+        log_scaled, weight = truncated_nodes(
+            lambda y, step: shape * step - jnp.exp(y) * jnp.expm1(step),
+            lambda y: shape - jnp.exp(y),
+            jnp.log(shape),
+            shape,
+            threshold + jnp.log(rate),
+            below,
+        )
+        log_value = jnp.sum(weight * log_scaled, axis=0) - jnp.log(rate)
+        value = jnp.sum(weight * jnp.exp(log_scaled), axis=0) / rate
+        return (
+            self.shape * jnp.log(self.rate)
+            + (self.shape - 1) * log_value
+            - self.rate * value
+            - special.gammaln(self.shape)
+        )
 
 
 class _Search(NamedTuple):

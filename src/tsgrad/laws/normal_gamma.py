@@ -2,14 +2,17 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import jax.scipy.special as special
 import jax.scipy.stats as stats
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from tsgrad.laws.base import ProductLaw
+from tsgrad.laws.base import OrderedLaw
+from tsgrad.laws.beta import log_beta
 from tsgrad.laws.gamma import GammaDraw, GammaLaw
 from tsgrad.laws.normal import NormalDraw, NormalLaw
+from tsgrad.laws.truncated import truncated_nodes
 from tsgrad.streams import Noise
 
 
@@ -20,12 +23,17 @@ class NormalGammaDraw(NamedTuple):
     precision: GammaDraw
 
     @property
+    def order(self) -> Float[Array, "*batch K"]:
+        """What arms are compared by."""
+        return self.mean.value
+
+    @property
     def coordinates(self) -> Float[Array, "C"]:
         """What the density is with respect to: means, then precisions."""
         return jnp.concatenate([self.mean.value, self.precision.value])
 
 
-class NormalGammaLaw(ProductLaw):
+class NormalGammaLaw(OrderedLaw):
     """Precision ~ Gamma(shape, rate), mean | precision ~ N(location, 1 / (weight precision)), for each arm.
 
     `cdf` and `pdf` are those of the mean, a Student law with 2 shape degrees of freedom. Axes: [K] each.
@@ -56,6 +64,27 @@ class NormalGammaLaw(ProductLaw):
 
     def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
         return stats.t.pdf(value, 2 * self.shape, self.location, self._student_scale)
+
+    def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
+        # Of the mean alone: nothing else decides. With z = sqrt(2 shape) sinh(y) for its standardised value, the
+        # Student law has the log-density -2 shape log cosh(y).
+        location, scale, shape = jax.lax.stop_gradient((self.location, self._student_scale, self.shape))
+        y, weight = truncated_nodes(
+            lambda y, step: -2 * shape * jnp.log1p(2 * jnp.sinh(step / 2) ** 2 + jnp.tanh(y) * jnp.sinh(step)),
+            lambda y: -2 * shape * jnp.tanh(y),
+            jnp.zeros_like(location),
+            2 * shape,
+            jnp.arcsinh((threshold - location) / (scale * jnp.sqrt(2 * shape))),
+            below,
+        )
+        moved = (location - self.location + scale * jnp.sqrt(2 * shape) * jnp.sinh(y)) / self._student_scale
+        tail = jnp.sum(weight * jnp.log1p(moved**2 / (2 * self.shape)), axis=0)
+        normaliser = (
+            log_beta(self.shape, jnp.full_like(self.shape, 0.5))
+            + 0.5 * jnp.log(2 * self.shape)
+            + jnp.log(self._student_scale)
+        )
+        return -(self.shape + 0.5) * tail - normaliser
 
     @property
     def _student_scale(self) -> Float[Array, "K"]:

@@ -1,11 +1,13 @@
 """The native engine: compiled kernels that roll out, score and accumulate in one pass. Arrays in, arrays out.
 
 Kernels exist for the families where people spend their hours: Gaussian and Bernoulli arms under plain and reshaped
-Thompson sampling, and under index policies. They follow the same law of randomness as the JAX engine.
+Thompson sampling, under the bonus law, and under index policies. They follow the same law of randomness as the JAX
+engine.
 """
 
 from tsgrad.native.kernels import (
     BASELINES,
+    CONDITIONAL_LAWS,
     METRICS,
     Kernel,
     compiled,
@@ -17,6 +19,7 @@ from tsgrad.native.kernels import (
 
 __all__ = [
     "BASELINES",
+    "CONDITIONAL_LAWS",
     "METRICS",
     "Kernel",
     "compiled",

@@ -32,9 +32,25 @@ class BernoulliArms {
       reward[l] = uniform_at<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l])) < mean[l] ? Real(1) : Real(0);
   }
 
+  // What a reward adds to the total of its arm.
+  Real evidence(int, Real reward) const { return reward; }
+
   Real posterior_mean(int k, Real pulls, Real total) const {
     const Real alpha = prior_alpha_[k] + total, beta = prior_beta_[k] + (pulls - total);
     return alpha / (alpha + beta);
+  }
+
+  // Mean and standard deviation of the arm's expected reward, and how many rewards what is known is worth.
+  void moments(const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total, Lanes<Real>& mean,
+               Lanes<Real>& std, Lanes<Real>& strength) const {
+    Lanes<Real> alpha, beta;
+    TSGRAD_EACH_LANE alpha[l] = prior_alpha_[arm[l]], beta[l] = prior_beta_[arm[l]];
+    TSGRAD_EACH_LANE {
+      const Real successes = alpha[l] + total[l], failures = beta[l] + (pulls[l] - total[l]);
+      strength[l] = successes + failures;
+      mean[l] = successes / strength[l];
+      std[l] = std::sqrt(mean[l] * (failures / strength[l]) / (strength[l] + 1));
+    }
   }
 
   // What an index depends on, as in tsgrad/policies/index.py.

@@ -19,6 +19,8 @@ struct Plan {
   Baseline baseline;
   int rollouts;
   bool single_time;
+  bool conditional;  // which score
+  bool fisher;       // whether the scores of whole runs are wanted
   const bool* available;  // [T][K]: which arms can be played; or nothing, where all can
   const std::atomic<bool>* stop;
 };
@@ -63,6 +65,14 @@ class Group {
     TSGRAD_EACH_LANE regret[l] /= plan_.rollouts;
   }
 
+  int horizon() const { return kernel_.horizon; }
+
+  // The score of a whole run of the episodes last differentiated, [row][lanes].
+  const Real* scores(int rollout) const {
+    const Run<Kernel>& run = runs_[rollout];
+    return (plan_.metric == Metric::kFin ? run.total_scores : run.scores).data();
+  }
+
  private:
   void begin(std::uint32_t first) {
     reward_keys_ = Keys(plan_.address, kReward, 0, first);
@@ -91,7 +101,7 @@ class Group {
     Lanes<Real> factor;
     if constexpr (Single)
       TSGRAD_EACH_LANE factor[l] = chosen_time_[l] == Real(t) ? Real(kernel_.horizon) : Real(0);
-    step(run, t, StepScore<Real, Keep, Single>{run.scores.data(), factor});
+    step(run, t, StepScore<Real, Keep, Single>{run.scores.data(), factor, plan_.conditional});
   }
 
   // All runs in step. A separable metric needs no look back: with advantage a_s at step s and running score
@@ -112,6 +122,8 @@ class Group {
       subtract_baseline<Separable>(t);
       for (Run<Kernel>& run : runs_) {
         accumulate(run);
+        if constexpr (!Separable)
+          if (plan_.fisher) add_to_total(run);
         run.learn(kernel_);
       }
       if constexpr (!Separable) {
@@ -128,6 +140,11 @@ class Group {
       Real* const sum = gradient.data() + row;
       TSGRAD_EACH_LANE sum[l] += score[l] * weight[l];
     }
+  }
+
+  // Scores that are not kept as sums are added up apart.
+  static void add_to_total(Run<Kernel>& run) {
+    for (std::size_t i = 0; i < run.total_scores.size(); ++i) run.total_scores[i] += run.scores[i];
   }
 
   void separable_value(Run<Kernel>& run) {
@@ -207,7 +224,7 @@ class Group {
       arm.fill(k);
       TSGRAD_EACH_LANE mean[l] = theta_[row_of(k) + l];
       kernel_.arms.rewards(reward_keys_, t, arm, mean, reward);
-      TSGRAD_EACH_LANE sums[row_of(k) + l] += reward[l];
+      TSGRAD_EACH_LANE sums[row_of(k) + l] += kernel_.arms.evidence(k, reward[l]);
     }
   }
 

@@ -65,6 +65,12 @@ class Fields {
     return {field.data, field.shape.empty()};
   }
 
+  double number(const std::string& name) const {
+    const Field& field = get(name);
+    if (!field.shape.empty()) throw wrong_shape(name, "[]");
+    return field.data[0];
+  }
+
   std::invalid_argument wrong_shape(const std::string& name, const std::string& wanted) const {
     std::string shape;
     for (const std::size_t length : get(name).shape) shape += (shape.empty() ? "" : ", ") + std::to_string(length);

@@ -36,8 +36,24 @@ class GaussianArms {
       reward[l] = mean[l] + noise_std[l] * normal<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l]));
   }
 
+  // What a reward adds to the total of its arm: what it exceeds the prior mean by.
+  Real evidence(int k, Real reward) const { return reward - prior_mean_[k]; }
+
   Real posterior_mean(int k, Real pulls, Real total) const {
-    return (prior_mean_[k] + prior_ratio_[k] * total) * (1 / (1 + prior_ratio_[k] * pulls));
+    return prior_mean_[k] + prior_ratio_[k] * total * (1 / (1 + prior_ratio_[k] * pulls));
+  }
+
+  // Mean and standard deviation of the arm's expected reward, and how many rewards what is known is worth.
+  void moments(const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total, Lanes<Real>& mean,
+               Lanes<Real>& std, Lanes<Real>& strength) const {
+    Lanes<Real> centre, spread, ratio;
+    TSGRAD_EACH_LANE centre[l] = prior_mean_[arm[l]], spread[l] = prior_std_[arm[l]], ratio[l] = prior_ratio_[arm[l]];
+    TSGRAD_EACH_LANE {
+      const Real share = 1 / (1 + ratio[l] * pulls[l]);
+      mean[l] = centre[l] + ratio[l] * total[l] * share;
+      std[l] = spread[l] * std::sqrt(share);
+      strength[l] = pulls[l] + 1 / ratio[l];
+    }
   }
 
   // What an index depends on, as in tsgrad/policies/index.py.

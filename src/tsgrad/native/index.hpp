@@ -38,7 +38,7 @@ class Index {
   using Real = typename Arms::Real;
   using Cache = NoCache;
   static constexpr const char* kName = "index";
-  static constexpr bool kScored = false;
+  static constexpr bool kScored = false, kConditional = false;
 
   Index(const Arms& arms, const Fields& policy, int horizon)
       : arms_(arms), table_(policy, "table", arms.count, horizon, Arms::cells(horizon)) {

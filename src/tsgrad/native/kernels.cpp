@@ -11,6 +11,7 @@
 #include <string>
 
 #include "blocks.hpp"
+#include "bonus.hpp"
 #include "index.hpp"
 #include "reshaped_beta.hpp"
 #include "reshaped_normal.hpp"
@@ -32,8 +33,10 @@ struct List {};
 // Every kernel there is: its arms and its law.
 using Kernels = List<
     Pair<GaussianArms, ReshapedNormal>,
+    Pair<GaussianArms, Bonus>,
     Pair<GaussianArms, Index>,
     Pair<BernoulliArms, ReshapedBeta>,
+    Pair<BernoulliArms, Bonus>,
     Pair<BernoulliArms, Index>>;
 
 using Array = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
@@ -132,7 +135,7 @@ nb::dict gradient(const std::string& arms, const std::string& law, const std::st
                   nb::dict policy, std::optional<Available> available, int horizon, std::uint64_t seed,
                   std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes, std::uint32_t first_block,
                   std::uint32_t blocks, int threads, const std::vector<std::string>& parameters, int metric,
-                  int baseline, int rollouts, bool single_time, bool every_episode) {
+                  int baseline, int rollouts, bool single_time, bool conditional, bool every_episode, bool fisher) {
   Request request = make_request(arms, law, precision, problem, policy, available, horizon, seed, purpose, iteration,
                                  episodes, first_block, blocks, threads);
   if (metric < 0 || metric > 3 || baseline < 0 || baseline > 2 || rollouts < (baseline == 2 ? 2 : 1))
@@ -140,9 +143,12 @@ nb::dict gradient(const std::string& arms, const std::string& law, const std::st
   std::atomic<bool> stop{false};
   request.plan.metric = static_cast<Metric>(metric), request.plan.baseline = static_cast<Baseline>(baseline);
   request.plan.rollouts = rollouts, request.plan.single_time = single_time, request.plan.stop = &stop;
+  request.plan.conditional = conditional, request.plan.fisher = fisher;
   nb::dict result;
   with_kernel(request, Kernels{}, [&]<class Kernel>(const Kernel& kernel) {
     if constexpr (Kernel::Law::kScored) {
+      if (conditional && !Kernel::Law::kConditional)
+        throw std::invalid_argument("the law '" + request.law + "' has no conditional score");
       const Parameters wanted(kernel.law.score(), parameters);
       GradientOutput out{};
       result["count"] = zeros<std::int64_t>({blocks}, out.count);
@@ -151,6 +157,7 @@ nb::dict gradient(const std::string& arms, const std::string& law, const std::st
       result["regret_mean"] = zeros<double>({blocks}, out.regret_mean);
       result["regret_spread"] = zeros<double>({blocks}, out.regret_spread);
       if (every_episode) result["every_episode"] = zeros<double>({blocks, kBlock, wanted.count()}, out.every_episode);
+      if (fisher) result["fisher"] = zeros<double>({blocks, wanted.count(), wanted.count()}, out.fisher);
       run(request, stop, [&] { return GradientWorker<Kernel>(kernel, request.plan, wanted, out); });
     } else {
       throw std::invalid_argument("the law '" + request.law + "' has no score, hence no gradient");
@@ -206,7 +213,7 @@ NB_MODULE(TSGRAD_MODULE, module) {
   module.def("gradient", &gradient, nb::kw_only(), "arms"_a, "law"_a, "precision"_a, "problem"_a, "policy"_a,
              "available"_a.none(), "horizon"_a, "seed"_a, "purpose"_a, "iteration"_a, "episodes"_a, "first_block"_a,
              "blocks"_a, "threads"_a, "parameters"_a, "metric"_a, "baseline"_a, "rollouts"_a, "single_time"_a,
-             "every_episode"_a);
+             "conditional"_a, "every_episode"_a, "fisher"_a);
   module.def("simulate", &simulate, nb::kw_only(), "arms"_a, "law"_a, "precision"_a, "problem"_a, "policy"_a,
              "available"_a.none(), "horizon"_a, "seed"_a, "purpose"_a, "iteration"_a, "episodes"_a, "first_block"_a,
              "blocks"_a, "threads"_a, "trajectories"_a);

@@ -11,6 +11,7 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput
 from tsgrad.policies import (
+    Bonus,
     IndexPolicy,
     Policy,
     ReshapedBernoulli,
@@ -25,6 +26,7 @@ from tsgrad.streams import Purpose
 
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
 BASELINES = ("null", "oracle", "self")
+CONDITIONAL_LAWS = ("reshaped-normal", "bonus")  # that have the conditional score
 
 _BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
 
@@ -94,6 +96,11 @@ def _plain_beta(problem: BernoulliBandit, policy: Thompson) -> Fields:
     return _reshaped_beta(problem, ReshapedThompson(problem))
 
 
+def _bonus(problem: Any, policy: Bonus) -> Fields:
+    coefficients = ("bonus", "log_spread", "arm_bonus", "arm_log_spread")
+    return _fields(policy, *coefficients, "most_left", "least_known", "most_known")
+
+
 def _index(problem: Any, policy: IndexPolicy) -> Fields:
     return _fields(policy, "table", "spread")
 
@@ -106,9 +113,11 @@ _ARMS: dict[type, tuple[str, Callable[[Any], Fields]]] = {
 _LAWS: dict[tuple[type, type], tuple[str, Callable[[Any, Any], Fields]]] = {
     (GaussianBandit, Thompson): ("reshaped-normal", _plain_normal),
     (GaussianBandit, ReshapedGaussian): ("reshaped-normal", _reshaped_normal),
+    (GaussianBandit, Bonus): ("bonus", _bonus),
     (GaussianBandit, IndexPolicy): ("index", _index),
     (BernoulliBandit, Thompson): ("reshaped-beta", _plain_beta),
     (BernoulliBandit, ReshapedBernoulli): ("reshaped-beta", _reshaped_beta),
+    (BernoulliBandit, Bonus): ("bonus", _bonus),
     (BernoulliBandit, IndexPolicy): ("index", _index),
 }
 
@@ -193,12 +202,16 @@ def gradient_blocks(
     baseline: str,
     rollouts: int,
     single_time: bool,
+    conditional: bool = False,
     every_episode: bool = False,
+    fisher: bool = False,
     threads: int | None = None,
     instruction_set: str | None = None,
     **where: Any,
 ) -> Iterator[dict[str, Any]]:
     """Moments of the gradient and of the regret, [block] first; with `every_episode` each gradient [block, 256, P].
+
+    With `fisher` also sums over episodes of the scores' outer products [block, P, P].
 
     `where` is what `_calls` takes: horizon, seed, purpose, iteration, episodes, precision, first_block, available.
     """
@@ -210,7 +223,9 @@ def gradient_blocks(
             rollouts=rollouts,
             single_time=single_time,
             parameters=list(kernel.parameters),
+            conditional=conditional,
             every_episode=every_episode,
+            fisher=fisher,
         )
 
 

@@ -1,6 +1,7 @@
 // What laws are made of. A law is a class template over its arms; CONTRIBUTING.md has a skeleton. It says
 //
 //   kName, kScored         what Python calls it; whether it has a score, hence gradients
+//   kConditional           whether it has the conditional score too: what is expected of the score given who won
 //   score()                the fields of the policy that can be differentiated, each with its rows [row][lanes]
 //   Cache, start, renew    what it keeps between steps for each run, and renews for an arm when that was pulled
 //   draw                   draws a value for each arm, offers it to the winner and writes the score, if asked
@@ -39,6 +40,7 @@ struct StepScore {
   static constexpr bool kAsked = true;
   Real* rows;  // [row][lanes], in the order of score()
   const Lanes<Real>& factor;
+  bool conditional;  // whether the conditional score is wanted
 
   TSGRAD_INLINE void put(Real* row, int l, Real score) const {
     row[l] = (Keep ? row[l] : 0) + (Factor ? factor[l] : Real(1)) * score;

@@ -32,7 +32,7 @@ class Oracle {
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
       expected[l] = arms_.posterior_mean(arm[l], pulls_[at], total_[at]);
-      pulls_[at] += 1, total_[at] += reward[l];
+      pulls_[at] += 1, total_[at] += arms_.evidence(arm[l], reward[l]);
     }
   }
 

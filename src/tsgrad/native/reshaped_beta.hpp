@@ -13,7 +13,7 @@ class ReshapedBeta {
   using Real = typename Arms::Real;
   using Cache = NoCache;
   static constexpr const char* kName = "reshaped-beta";
-  static constexpr bool kScored = true;
+  static constexpr bool kScored = true, kConditional = false;
   static constexpr double kBound = 8;
 
   ReshapedBeta(const Arms& arms, const Fields& policy, int horizon) : arms_(arms.count) {
@@ -23,13 +23,20 @@ class ReshapedBeta {
               ScoreRows::of_arms("log_evidence_weight", log_weight, arms_), ScoreRows::of_arms("decay", decay, arms_)};
     for (int t = 1; t <= horizon; ++t) {
       const double log_left = std::log(double(horizon - t + 1) / horizon);
-      log_left_.push_back(Real(log_left));
       for (int k = 0; k < arms_; ++k) {
-        const double concentration = -decay[k] * log_left;
-        for (const Bounded& count : {Bounded(log_alpha[k] + concentration, std::log(arms.alpha[k]), kBound),
-                                     Bounded(log_beta[k] + concentration, std::log(arms.beta[k]), kBound),
-                                     Bounded(log_weight[k] + concentration, 0, kBound)})
-          counts_.push_back(Real(count.value)), moves_.push_back(Real(count.moves));
+        const double starts[3] = {std::log(arms.alpha[k]), std::log(arms.beta[k]), 0};
+        const double moved[3] = {log_alpha[k] - starts[0], log_beta[k] - starts[1], log_weight[k]};
+        double kept[3];
+        for (int c = 0; c < 3; ++c) kept[c] = std::clamp(moved[c], -kBound, kBound);
+        // One concentration for all counts, within bounds that hold for each of them: the mean of the law stays.
+        const double lowest = -kBound - *std::min_element(kept, kept + 3), wanted = -decay[k] * log_left;
+        const double highest = kBound - *std::max_element(kept, kept + 3);
+        const double concentration = std::clamp(wanted, lowest, highest);
+        for (int c = 0; c < 3; ++c) {
+          counts_.push_back(Real(std::exp(starts[c] + (kept[c] + concentration))));
+          moves_.push_back(Real(std::abs(moved[c]) < kBound));
+        }
+        log_left_.push_back(Real(lowest < wanted && wanted < highest ? log_left : 0));
       }
     }
   }
@@ -56,8 +63,9 @@ class ReshapedBeta {
         beta[l] = count[1] + count[2] * (tries[l] - successes[l]);
       }
       draw_beta(keys, t, k, arms_, alpha, beta, log_value, log_complement);
-      winner.offer(k, [&](int l) { return exponential(log_value[l]); });
+      winner.offer(k, [&](int l) { return log_value[l] - log_complement[l]; });  // draws themselves round to 0 or 1
       if constexpr (Score::kAsked) {
+        const Real log_left = log_left_[static_cast<std::size_t>(t - 1) * arms_ + k];
         Real* const of_alpha = score.rows + row_of(k);
         Real* const of_beta = of_alpha + size;
         Real* const of_weight = of_beta + size;
@@ -65,13 +73,12 @@ class ReshapedBeta {
         TSGRAD_EACH_LANE {
           const Real alpha_slope = log_value[l] + digamma_gap(alpha[l], beta[l]);
           const Real beta_slope = log_complement[l] + digamma_gap(beta[l], alpha[l]);
-          const Real by_alpha = moving[0] * count[0] * alpha_slope, by_beta = moving[1] * count[1] * beta_slope;
-          const Real by_weight = moving[2] * count[2] *
-                                 (successes[l] * alpha_slope + (tries[l] - successes[l]) * beta_slope);
-          score.put(of_alpha, l, by_alpha);
-          score.put(of_beta, l, by_beta);
-          score.put(of_weight, l, by_weight);
-          score.put(of_decay, l, -(log_left_[t - 1] * (by_alpha + by_beta + by_weight)));
+          const Real by_alpha = count[0] * alpha_slope, by_beta = count[1] * beta_slope;
+          const Real by_weight = count[2] * (successes[l] * alpha_slope + (tries[l] - successes[l]) * beta_slope);
+          score.put(of_alpha, l, moving[0] * by_alpha);
+          score.put(of_beta, l, moving[1] * by_beta);
+          score.put(of_weight, l, moving[2] * by_weight);
+          score.put(of_decay, l, -(log_left * (by_alpha + by_beta + by_weight)));
         }
       }
     }
@@ -80,7 +87,7 @@ class ReshapedBeta {
  private:
   const int arms_;
   std::vector<ScoreRows> score_;
-  std::vector<Real> log_left_;        // [T]
+  std::vector<Real> log_left_;        // [T][K], zero where the concentration is at a bound
   std::vector<Real> counts_, moves_;  // [T][K][alpha, beta, weight]
 };
 

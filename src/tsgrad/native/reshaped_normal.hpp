@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "contest.hpp"
 #include "gaussian_arms.hpp"
 #include "law.hpp"
 
@@ -12,7 +13,7 @@ class ReshapedNormal {
  public:
   using Real = typename Arms::Real;
   static constexpr const char* kName = "reshaped-normal";
-  static constexpr bool kScored = true;
+  static constexpr bool kScored = true, kConditional = true;
   static constexpr double kBound = 20;
 
   ReshapedNormal(const Arms& arms, const Fields& policy, int horizon) : arms_(arms.count) {
@@ -23,7 +24,8 @@ class ReshapedNormal {
               ScoreRows::of_arms("log_precision_ratio", log_ratio, arms_), ScoreRows::of_arms("decay", decay, arms_)};
     for (int k = 0; k < arms_; ++k) {
       const Bounded ratio(log_ratio[k], 2 * std::log(arms.prior_std[k] / arms.noise_std[k]), kBound);
-      mean_.push_back(Real(mean[k])), ratio_.push_back(Real(ratio.value)), ratio_moves_.push_back(Real(ratio.moves));
+      centre_.push_back(Real(arms.prior_mean[k])), shift_.push_back(Real(mean[k] - arms.prior_mean[k]));
+      ratio_.push_back(Real(ratio.value)), ratio_moves_.push_back(Real(ratio.moves));
     }
     for (int t = 1; t <= horizon; ++t) {
       const double log_left = std::log(double(horizon - t + 1) / horizon);
@@ -41,9 +43,11 @@ class ReshapedNormal {
   // What of the law changes only when an arm is pulled: kept, so that no division stands in the loop over arms.
   struct Cache {
     explicit Cache(int arms)
-        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)) {}
+        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)),
+          residual(row_of(arms)) {}
     Buffer<Real> location, shrink;             // mean, and standard deviation relative to the prior's
     Buffer<Real> ratio_location, ratio_scale;  // how both move with the logarithm of the precision ratio
+    Buffer<Real> residual;                     // of the step's draws
   };
 
   void start(Cache& cache) const {
@@ -57,14 +61,17 @@ class ReshapedNormal {
   }
 
   void renew(Cache& cache, const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total) const {
-    Lanes<Real> mean, ratio, moving, location, shrink, of_location, of_scale;
-    TSGRAD_EACH_LANE
-      mean[l] = mean_[arm[l]], ratio[l] = ratio_[arm[l]], moving[l] = ratio_moves_[arm[l]];
+    Lanes<Real> centre, prior_shift, ratio, moving, location, shrink, of_location, of_scale;
+    TSGRAD_EACH_LANE {
+      centre[l] = centre_[arm[l]], prior_shift[l] = shift_[arm[l]];
+      ratio[l] = ratio_[arm[l]], moving[l] = ratio_moves_[arm[l]];
+    }
     TSGRAD_EACH_LANE {
       const Real share = 1 / (1 + ratio[l] * pulls[l]);
-      location[l] = (mean[l] + ratio[l] * total[l]) * share;
+      const Real shift = (prior_shift[l] + ratio[l] * total[l]) * share;
+      location[l] = centre[l] + shift;
       shrink[l] = std::sqrt(share);
-      of_location[l] = moving[l] * (ratio[l] * (total[l] - location[l] * pulls[l]) * shrink[l]);
+      of_location[l] = moving[l] * (ratio[l] * (total[l] - shift * pulls[l]) * shrink[l]);
       of_scale[l] = moving[l] * (Real(0.5) * ratio[l] * pulls[l] * share);
     }
     TSGRAD_EACH_LANE {
@@ -75,12 +82,12 @@ class ReshapedNormal {
   }
 
   template <class Score>
-  void draw(const Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
+  void draw(Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
             Choice<Real>& arm) const {
-    Winner<Real> winner(open, arm);
-    Lanes<Real> z[2];
-    const std::size_t step = static_cast<std::size_t>(t - 1) * arms_, size = row_of(arms_);
+    Contest<Real> contest(open, arm);
+    const std::size_t step = static_cast<std::size_t>(t - 1) * arms_;
     for (int j = 0; 2 * j < arms_; ++j) {
+      Lanes<Real> z[2];
       TSGRAD_EACH_LANE {
         const NormalPair<Real> pair = normal_pair<Real>(keys[l], t, j);
         z[0][l] = pair.even, z[1][l] = pair.odd;
@@ -90,31 +97,50 @@ class ReshapedNormal {
         const Real* const location = cache.location.data() + row_of(k);
         const Real* const shrink = cache.shrink.data() + row_of(k);
         const Real std = std_[step + k];
-        winner.offer(k, [&](int l) { return location[l] + (std * shrink[l]) * residual[l]; });
+        contest.offer(k, [&](int l) { return location[l] + (std * shrink[l]) * residual[l]; });
         if constexpr (Score::kAsked) {
-          const Real inverse = inverse_std_[step + k], half = half_[step + k], half_log = half_log_[step + k];
-          const Real* const ratio_location = cache.ratio_location.data() + row_of(k);
-          const Real* const ratio_scale = cache.ratio_scale.data() + row_of(k);
-          Real* const of_mean = score.rows + row_of(k);
-          Real* const of_variance = of_mean + size;
-          Real* const of_ratio = of_variance + size;
-          Real* const of_decay = of_ratio + size;
-          TSGRAD_EACH_LANE {
-            const Real slope = residual[l] * inverse, square = residual[l] * residual[l] - 1;
-            score.put(of_mean, l, slope * shrink[l]);
-            score.put(of_variance, l, half * square);
-            score.put(of_ratio, l, slope * ratio_location[l] - square * ratio_scale[l]);
-            score.put(of_decay, l, half_log * square);
-          }
+          Real* const kept = cache.residual.data() + row_of(k);
+          TSGRAD_EACH_LANE kept[l] = residual[l];
         }
       }
     }
+    if constexpr (Score::kAsked)
+      for (int k = 0; k < arms_; ++k) put_score(cache, contest, step, k, score);
   }
 
  private:
+  template <class Score>
+  void put_score(const Cache& cache, const Contest<Real>& contest, std::size_t step, int k, const Score& score) const {
+    const Real* const location = cache.location.data() + row_of(k);
+    const Real* const shrink = cache.shrink.data() + row_of(k);
+    const Real* const residual = cache.residual.data() + row_of(k);
+    Lanes<Real> first, square;
+    if (score.conditional) {
+      const Real std = std_[step + k];
+      contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
+    } else {
+      TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;
+    }
+    const Real inverse = inverse_std_[step + k], half = half_[step + k], half_log = half_log_[step + k];
+    const Real* const ratio_location = cache.ratio_location.data() + row_of(k);
+    const Real* const ratio_scale = cache.ratio_scale.data() + row_of(k);
+    const std::size_t size = row_of(arms_);
+    Real* const of_mean = score.rows + row_of(k);
+    Real* const of_variance = of_mean + size;
+    Real* const of_ratio = of_variance + size;
+    Real* const of_decay = of_ratio + size;
+    TSGRAD_EACH_LANE {
+      const Real slope = first[l] * inverse;
+      score.put(of_mean, l, slope * shrink[l]);
+      score.put(of_variance, l, half * square[l]);
+      score.put(of_ratio, l, slope * ratio_location[l] - square[l] * ratio_scale[l]);
+      score.put(of_decay, l, half_log * square[l]);
+    }
+  }
+
   const int arms_;
   std::vector<ScoreRows> score_;
-  std::vector<Real> mean_, ratio_, ratio_moves_;           // [K]
+  std::vector<Real> centre_, shift_, ratio_, ratio_moves_;  // [K]; the prior mean is the model's and a shift
   std::vector<Real> std_, inverse_std_, half_, half_log_;  // [T][K]
 };
 

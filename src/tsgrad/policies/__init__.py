@@ -17,6 +17,7 @@ from tsgrad.policies.base import (
     split,
     with_parameters,
 )
+from tsgrad.policies.bonus import Bonus, BonusThompson
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
 from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
@@ -38,11 +39,16 @@ from tsgrad.policies.rivals import (
     Uniform,
     check_applies,
 )
+from tsgrad.policies.rl2 import RL2, RL2Policy
 from tsgrad.policies.shifted import shifted
+from tsgrad.policies.soft_elim import SoftElim
 from tsgrad.policies.thompson import Thompson
 
 __all__ = [
+    "RL2",
     "BayesUCB",
+    "Bonus",
+    "BonusThompson",
     "Clock",
     "FiniteHorizonGittins",
     "Greedy",
@@ -52,6 +58,7 @@ __all__ = [
     "Memoryless",
     "OptimisticGittins",
     "Policy",
+    "RL2Policy",
     "RecurrentPolicy",
     "RecurrentThompson",
     "RelaxationSampling",
@@ -68,6 +75,7 @@ __all__ = [
     "SatisficingThompson",
     "Saved",
     "ScaledThompson",
+    "SoftElim",
     "Thompson",
     "TopTwoThompson",
     "Uniform",

@@ -12,9 +12,9 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import check_count
+from tsgrad.checks import BadInput, check_array, check_count, check_type
 from tsgrad.laws import Law
-from tsgrad.problems import AnyProblem, Context, Problem, largest
+from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
 from tsgrad.registry import from_data, to_data
 from tsgrad.streams import Noise
 
@@ -31,7 +31,11 @@ class Clock(NamedTuple):
 
     @property
     def left(self) -> int | Integer[Array, ""]:
-        """How many decisions are left, this one included: T - t + 1."""
+        """How many decisions are left, this one included: T - t + 1. Past the horizon there is no decision."""
+        if isinstance(self.t, int | np.integer) and not 1 <= self.t <= self.horizon:
+            raise BadInput(
+                f"t must be from 1 to the horizon {self.horizon}, got {self.t}: policies end with their horizon"
+            )
         return self.horizon - self.t + 1
 
     @property
@@ -77,6 +81,8 @@ class Policy(eqx.Module):
 
 def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     """The policy made ready for a problem; here, before anything runs, both refuse what they can't do."""
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("policy", policy, Policy, remedy="such as tsgrad.Thompson()")
     for side in (problem.truth, problem.model):
         side.prior(horizon)
     return policy.prepare(problem, horizon)
@@ -135,6 +141,10 @@ class SamplingPolicy(Policy):
         """The arm that a draw leads to."""
 
     @abc.abstractmethod
+    def plays_largest(self, model: Problem) -> bool:
+        """Whether the arm that a draw leads to is the available one with the largest `order` of the draw."""
+
+    @abc.abstractmethod
     def trainable(self) -> Any:
         """A tree of booleans in the shape of the policy, true at the leaves that training moves."""
 
@@ -152,12 +162,18 @@ class SamplesWorlds(SamplingPolicy):
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:
         return model.best_arm(draw, context)
 
+    def plays_largest(self, model: Problem) -> bool:
+        return isinstance(model, FiniteArms) and model.ordered_worlds
+
 
 class SamplesArmValues(SamplingPolicy):
     """Its law is over values of the arms, `draw.value` [K]: plays the available arm with the largest."""
 
     def choose(self, model: Problem, draw: Any, context: Context) -> Integer[Array, ""]:
         return largest(draw.value, context)
+
+    def plays_largest(self, model: Problem) -> bool:
+        return True
 
 
 class SamplesArms(SamplingPolicy):
@@ -166,12 +182,16 @@ class SamplesArms(SamplingPolicy):
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:
         return draw
 
+    def plays_largest(self, model: Problem) -> bool:
+        return False
+
 
 Sampling = TypeVar("Sampling", bound=SamplingPolicy)
 
 
 def split(policy: SamplingPolicy) -> tuple[Any, Any]:
     """The policy as (meta-parameters, the rest), two trees that `equinox.combine` joins again."""
+    check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     return eqx.partition(policy, policy.trainable())
 
 
@@ -197,7 +217,10 @@ def with_parameters(policy: Sampling, vector: FloatArray) -> Sampling:
     moving, fixed = split(policy)
     leaves, structure = jax.tree.flatten(moving)
     sizes = [np.size(leaf) for leaf in leaves]
-    pieces = np.split(np.asarray(vector, dtype=np.float64), np.cumsum(sizes)[:-1]) if leaves else []
+    given = check_array("vector", vector)
+    if given.shape != (sum(sizes),):
+        raise BadInput(f"vector must have shape ({sum(sizes)},), one number a meta-parameter, got {given.shape}")
+    pieces = np.split(given, np.cumsum(sizes)[:-1]) if leaves else []
     shaped = [piece.reshape(np.shape(leaf)) for piece, leaf in zip(pieces, leaves, strict=True)]
     moved: Sampling = eqx.combine(jax.tree.unflatten(structure, shaped), fixed)
     return moved

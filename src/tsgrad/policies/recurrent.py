@@ -9,9 +9,19 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tsgrad.arrays import FloatArray, Leaf
-from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.checks import BadInput, check_array, check_choice, check_count, check_flag, check_type
 from tsgrad.laws import Law
 from tsgrad.policies.base import Clock, SamplesWorlds
+from tsgrad.policies.network import (
+    MOST_UNITS,
+    check_shapes,
+    gated_shapes,
+    gated_unit,
+    last_axis,
+    reward_scale,
+    standardised,
+)
+from tsgrad.policies.same_arms import seen_features
 from tsgrad.policies.shifted import shift_width, shifted
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
@@ -28,7 +38,8 @@ class RecurrentPolicy(SamplesWorlds):
     In the form "residual" they move those of the posterior, in the form "free" those of the prior, so that all that
     was learned comes through the network. Made by `RecurrentThompson`. Axes: H units, I inputs, M the numbers that
     move a law: `weight_input` [3H, I], `weight_hidden` [3H, H], `bias` [3H], `bias_candidate` [H],
-    `head_weight` [M, H + 1], `head_bias` [M]; rewards are read as (reward - location) / scale of their arm.
+    `head_weight` [M, H + 1], `head_bias` [M]; rewards are read as (reward - location) / scale of their arm. An arm is
+    read as its features where the model has contexts (`reads_features`), else as itself.
     """
 
     weight_input: Leaf
@@ -40,11 +51,13 @@ class RecurrentPolicy(SamplesWorlds):
     reward_location: Leaf
     reward_scale: Leaf
     form: str = eqx.field(static=True)
+    reads_features: bool = eqx.field(static=True)
 
     def __init__(
         self,
         *,
         form: str,
+        reads_features: bool,
         weight_input: Any,
         weight_hidden: Any,
         bias: Any,
@@ -55,6 +68,7 @@ class RecurrentPolicy(SamplesWorlds):
         reward_scale: Any,
     ) -> None:
         self.form = check_choice("form", form, FORMS)
+        self.reads_features = check_flag("reads_features", reads_features)
         self.weight_input = check_array("weight_input", weight_input)
         self.weight_hidden = check_array("weight_hidden", weight_hidden)
         self.bias = check_array("bias", bias)
@@ -63,26 +77,22 @@ class RecurrentPolicy(SamplesWorlds):
         self.head_bias = check_array("head_bias", head_bias)
         self.reward_location = check_array("reward_location", reward_location)
         self.reward_scale = check_array("reward_scale", reward_scale, above=0)
-        units = self.weight_hidden.shape[-1] if self.weight_hidden.ndim else 0
-        expected = {
-            "weight_input": (3 * units, *self.weight_input.shape[1:2]),
-            "weight_hidden": (3 * units, units),
-            "bias": (3 * units,),
-            "bias_candidate": (units,),
-            "head_weight": (self.head_bias.size, units + 1),
-            "head_bias": (self.head_bias.size,),
-        }
-        for name, shape in expected.items():
-            if getattr(self, name).shape != shape:
-                raise BadInput(f"{name} must have shape {shape}, got {getattr(self, name).shape}")
+        units = last_axis(self.weight_hidden)
+        check_shapes(
+            self,
+            **gated_shapes(units, last_axis(self.weight_input)),
+            head_weight=(self.head_bias.size, units + 1),
+            head_bias=(self.head_bias.size,),
+        )
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "RecurrentPolicy":
         model = problem.model
         inputs, outputs = 2 * _code_width(model), shift_width(model.posterior(model.prior(horizon)))
-        if (inputs, outputs) != (self.weight_input.shape[1], self.head_bias.shape[0]):
+        fits = (inputs, outputs) == (self.weight_input.shape[1], self.head_bias.shape[0])
+        if not fits or self.reads_features != (seen_features(model) is not None):
             raise BadInput(
                 f"policy has {self.weight_input.shape[1]} inputs and {self.head_bias.shape[0]} outputs,"
-                f" this problem needs {inputs} and {outputs}: make it with RecurrentThompson(problem)"
+                f" this problem needs {inputs} and {outputs}, or other inputs: make it with RecurrentThompson(problem)"
             )
         return self
 
@@ -96,11 +106,9 @@ class RecurrentPolicy(SamplesWorlds):
         return law
 
     def remember(self, memory: Float[Array, "H"], context: Context, arm: Any, reward: Float[Array, ""]) -> Any:
-        which = arm if self.reward_scale.ndim else ()
-        location, scale = (jnp.asarray(leaf)[which] for leaf in (self.reward_location, self.reward_scale))
-        code = _code(context, arm, self.weight_input.shape[1] // 2)
-        read = jnp.concatenate([code, code * (reward - location) / scale])
-        return self._cell()(read.astype(memory.dtype), memory)
+        code = self._code(context, arm)
+        read = jnp.concatenate([code, code * standardised(self, arm, reward)])
+        return gated_unit(self)(read.astype(memory.dtype), memory)
 
     def trainable(self) -> Any:
         everything = jax.tree.map(lambda _: True, self)
@@ -109,15 +117,13 @@ class RecurrentPolicy(SamplesWorlds):
     def meta_parameters(self) -> dict[str, FloatArray]:
         return {name: np.asarray(getattr(self, name)) for name in _WEIGHTS}
 
-    def _cell(self) -> eqx.nn.GRUCell:
-        units, inputs = self.weight_hidden.shape[1], self.weight_input.shape[1]
-        skeleton = eqx.filter_eval_shape(eqx.nn.GRUCell, inputs, units, key=jax.random.key(0))
-        cell: eqx.nn.GRUCell = eqx.tree_at(
-            lambda cell: (cell.weight_ih, cell.weight_hh, cell.bias, cell.bias_n),
-            skeleton,
-            (self.weight_input, self.weight_hidden, self.bias, self.bias_candidate),
-        )
-        return cell
+    def _code(self, context: Context, arm: Any) -> Float[Array, "C"]:
+        """Which arm was played: its features, a vector as it is, else one of K."""
+        if self.reads_features:
+            return jnp.asarray(context.features[arm])
+        if jnp.ndim(arm):
+            return jnp.asarray(arm)
+        return jax.nn.one_hot(arm, self.weight_input.shape[1] // 2, dtype=jnp.result_type(float))
 
 
 def RecurrentThompson(  # noqa: N802
@@ -128,7 +134,7 @@ def RecurrentThompson(  # noqa: N802
     Args:
         problem: what it is to play.
         form: "residual" moves the posterior, "free" the prior, so that all that was learned comes through the network.
-        hidden: the number of units.
+        hidden: the number of units, up to 1,024.
         seed: of the weights that don't start at zero.
 
     Returns:
@@ -141,14 +147,16 @@ def RecurrentThompson(  # noqa: N802
         (6, 9)
 
     """
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     model = problem.model
-    units, inputs = check_count("hidden", hidden, least=1), 2 * _code_width(model)
+    units, inputs = check_count("hidden", hidden, least=1, most=MOST_UNITS), 2 * _code_width(model)
     outputs = shift_width(model.posterior(model.prior(1)))
     key = jax.random.key(check_count("seed", seed, least=0, most=2**32 - 1))
     cell = eqx.nn.GRUCell(inputs, units, key=key)
-    location, scale = _reward_scale(model)
+    location, scale = reward_scale(model)
     return RecurrentPolicy(
         form=form,
+        reads_features=seen_features(model) is not None,
         weight_input=cell.weight_ih,
         weight_hidden=cell.weight_hh,
         bias=cell.bias,
@@ -162,38 +170,10 @@ def RecurrentThompson(  # noqa: N802
 
 def _code_width(model: Problem) -> int:
     """How many numbers say which arm was played."""
-    noise = Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.CONTEXT)
-    context = jax.eval_shape(lambda: model.draw_context(None, noise.step(1), jnp.int32(1)))
-    if context.features is not None:
-        return int(context.features.shape[1])
+    features = seen_features(model)
+    if features is not None:
+        return int(features.shape[1])
     if isinstance(model, FiniteArms):
         return model.arms
-    world = model.draw_world(noise)
+    world = model.draw_world(Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.WORLD))
     return int(jax.eval_shape(lambda: model.best_arm(world, Context())).shape[0])
-
-
-def _code(context: Context, arm: Any, width: int) -> Float[Array, "C"]:
-    """Which arm was played: its features where there are contexts, a vector as it is, else one of K."""
-    if context.features is not None:
-        return jnp.asarray(context.features[arm])
-    if jnp.ndim(arm):
-        return jnp.asarray(arm)
-    return jax.nn.one_hot(arm, width, dtype=jnp.result_type(float))
-
-
-def _reward_scale(model: Problem) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of rewards before anything is known: of each arm, or of the best vector."""
-    home = Address.of(seed=0, purpose=Purpose.TRAINING)
-    arms = jnp.arange(model.arms) if isinstance(model, FiniteArms) else None
-
-    def rewards(episode: Array) -> Array:
-        address = home.with_episode(episode)
-        world = model.draw_world(address.noise(Stream.WORLD))
-        context = model.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
-        noise = address.noise(Stream.REWARD).step(1)
-        if arms is None:
-            return model.reward(world, context, model.best_arm(world, context), noise)
-        return jax.vmap(lambda arm: model.reward(world, context, arm, noise))(arms)
-
-    drawn = np.asarray(jax.jit(jax.vmap(rewards))(jnp.arange(4096, dtype=jnp.uint32)), np.float64)
-    return np.asarray(drawn.mean(axis=0)), np.asarray(drawn.std(axis=0))

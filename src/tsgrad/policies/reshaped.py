@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from tsgrad.arrays import FloatArray, Leaf
-from tsgrad.checks import BadInput, check_array
+from tsgrad.checks import BadInput, check_array, check_flag
 from tsgrad.laws import NormalLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds, SamplingPolicy
 from tsgrad.problems import AnyProblem, Context, FiniteArms, GaussianBandit, Misspecified
@@ -50,7 +50,7 @@ def ReshapedThompson(problem: Any, *, shared: bool = False) -> SamplingPolicy:  
 
 def start_values(shared: bool, **values: FloatArray) -> dict[str, FloatArray]:
     """Meta-parameters to start from: one an arm, or arm 0's for all where they are shared and arms are alike."""
-    if not shared:
+    if not check_flag("shared", shared):
         return values
     for name, value in values.items():
         if not np.all(value == value[0]):
@@ -134,7 +134,8 @@ class ReshapedGaussian(Memoryless, SamplesWorlds):
         log_variance = self.log_prior_variance + self.decay * jnp.log(clock.fraction_left)
         return normal_posterior(
             belief,
-            self.prior_mean,
+            model.prior_mean,
+            self.prior_mean - model.prior_mean,
             bounded_exp(log_variance, 2 * jnp.log(model.prior_std), BOUND),
             bounded_exp(self.log_precision_ratio, jnp.log(model.precision_ratio), BOUND),
         )

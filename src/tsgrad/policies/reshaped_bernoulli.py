@@ -11,7 +11,6 @@ from tsgrad.laws import BetaLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplesWorlds
 from tsgrad.policies.reshaped import (
     ReshapedThompson,
-    bounded_exp,
     check_meta_parameters,
     check_reshapes,
     start_values,
@@ -51,11 +50,17 @@ class ReshapedBernoulli(Memoryless, SamplesWorlds):
         return self
 
     def law(self, model: Any, belief: BernoulliBelief, memory: None, context: Context, clock: Clock) -> BetaLaw:
-        log_concentration = -self.decay * jnp.log(clock.fraction_left)
-        weight = bounded_exp(self.log_evidence_weight + log_concentration, 0.0, BOUND)
+        starts = jnp.log(model.alpha), jnp.log(model.beta), 0.0
+        moved = self.log_alpha - starts[0], self.log_beta - starts[1], self.log_evidence_weight
+        alpha, beta, weight = (jnp.clip(one, -BOUND, BOUND) for one in moved)
+        # One concentration for all counts, within bounds that hold for each of them: the mean of the law stays.
+        lowest = -BOUND - jax.lax.stop_gradient(jnp.minimum(jnp.minimum(alpha, beta), weight))
+        highest = BOUND - jax.lax.stop_gradient(jnp.maximum(jnp.maximum(alpha, beta), weight))
+        concentration = jnp.clip(-self.decay * jnp.log(clock.fraction_left), lowest, highest)
+        evidence = jnp.exp(weight + concentration)
         return BetaLaw(
-            bounded_exp(self.log_alpha + log_concentration, jnp.log(model.alpha), BOUND) + weight * belief.successes,
-            bounded_exp(self.log_beta + log_concentration, jnp.log(model.beta), BOUND) + weight * belief.failures,
+            jnp.exp(starts[0] + (alpha + concentration)) + evidence * belief.successes,
+            jnp.exp(starts[1] + (beta + concentration)) + evidence * belief.failures,
         )
 
     def trainable(self) -> Any:

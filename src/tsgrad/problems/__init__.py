@@ -9,6 +9,7 @@ from tsgrad.problems.logistic import LogisticBandit
 from tsgrad.problems.misspecified import AnyProblem, Misspecified
 from tsgrad.problems.normal_prior import NormalPrior
 from tsgrad.problems.poisson import PoissonBandit
+from tsgrad.problems.precision import check_precision, float32_limits
 from tsgrad.problems.tabled import BetaArm, NormalArm, TabledArms
 from tsgrad.problems.unknown_variance import UnknownVarianceBandit
 
@@ -35,5 +36,7 @@ __all__ = [
     "Problem",
     "TabledArms",
     "UnknownVarianceBandit",
+    "check_precision",
+    "float32_limits",
     "largest",
 ]

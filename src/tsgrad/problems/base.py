@@ -6,7 +6,7 @@ needs of a problem beyond that, the problem offers as a capability: `FiniteArms`
 """
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -61,11 +61,12 @@ class ArmMoments(NamedTuple):
 class Problem(eqx.Module):
     """A Bayesian bandit: how episodes come about, and how beliefs about them are formed.
 
-    `exact_posterior` is false where the posterior is an approximation: then metrics and worlds that are drawn from it
-    carry its error.
+    `exact_posterior` is false where the posterior is an approximation: estimators that rely on it refuse the problem.
+    `rewards` says what a reward can be: any number, 0 or 1, or a count.
     """
 
     exact_posterior: ClassVar[bool] = True
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "real"
 
     # The truth
 
@@ -80,6 +81,12 @@ class Problem(eqx.Module):
     @abc.abstractmethod
     def reward(self, world: Any, context: Context, arm: Any, noise: Noise) -> Float[Array, ""]:
         """The reward of an arm; its noise is the slot of the arm, so that every arm has its own."""
+
+    @abc.abstractmethod
+    def reward_beside(
+        self, world: Any, context: Context, arm: Any, noise: Noise, seen_arm: Any, seen_reward: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        """The reward of an arm at a step at which another (or the same) arm's reward was seen, in this world."""
 
     # The model
 
@@ -124,9 +131,12 @@ class FiniteArms(Problem):
     """A bandit with arms 0..K-1. Ties go to the lowest index.
 
     `normal_arms` is true where the posterior of each arm's expected reward is normal: then `arm_moments` say all of it.
+    `ordered_worlds` is true where a world's `order` [K] grows with the arms' means, each with its own, and tells arms
+    apart whose means round to the same number, such as zero: the conditional score needs it.
     """
 
     normal_arms: ClassVar[bool] = False
+    ordered_worlds: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -141,6 +151,10 @@ class FiniteArms(Problem):
     def arm_moments(self, belief: Any, context: Context) -> ArmMoments:
         """Mean and standard deviation, under a belief, of every arm's expected reward."""
 
+    @abc.abstractmethod
+    def strength(self, belief: Any, context: Context) -> Float[Array, "K"]:
+        """How many rewards what is believed of each arm is worth: the variance of a reward over that of its mean."""
+
     def posterior_means(self, belief: Any, context: Context) -> Float[Array, "K"]:
         """The expected reward of every arm under a belief."""
         return self.arm_moments(belief, context).mean
@@ -149,10 +163,16 @@ class FiniteArms(Problem):
         return self.means(world, context)[arm]
 
     def best_arm(self, world: Any, context: Context) -> Integer[Array, ""]:
-        return largest(self.means(world, context), context)
+        return largest(world.order if self.ordered_worlds else self.means(world, context), context)
 
     def posterior_mean(self, belief: Any, context: Context, arm: Integer[Array, ""]) -> Float[Array, ""]:
         return self.posterior_means(belief, context)[arm]
+
+    def reward_beside(
+        self, world: Any, context: Context, arm: Any, noise: Noise, seen_arm: Any, seen_reward: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        # Every arm has noise of its own: what was seen of one says nothing about the others.
+        return jnp.where(arm == seen_arm, seen_reward, self.reward(world, context, arm, noise))
 
 
 class IndependentArms(FiniteArms):

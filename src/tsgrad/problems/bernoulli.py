@@ -1,6 +1,7 @@
 """Arms that pay one or nothing, with beta priors."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +12,7 @@ from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import BetaDraw, BetaLaw
 from tsgrad.laws.largest import largest_beta, largest_beta_mean
 from tsgrad.problems.base import ArmMoments, Context
+from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.problems.tabled import BetaArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -33,6 +35,9 @@ class BernoulliBandit(TabledArms):
         >>> print(problem.posterior_means(problem.prior(10), Context()))
         [0.5 0.9]
     """
+
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "binary"
+    ordered_worlds: ClassVar[bool] = True
 
     alpha: Leaf
     beta: Leaf
@@ -71,6 +76,9 @@ class BernoulliBandit(TabledArms):
         mean = law.alpha / total
         return ArmMoments(mean, jnp.sqrt(mean * (law.beta / total) / (total + 1)))
 
+    def strength(self, belief: BernoulliBelief, context: Context) -> Float[Array, "K"]:
+        return jnp.asarray((self.alpha + self.beta) + (belief.successes + belief.failures))
+
     def tabled_arms(self) -> list[BetaArm]:
         return [BetaArm(float(alpha), float(beta)) for alpha, beta in zip(self.alpha, self.beta, strict=True)]
 
@@ -87,3 +95,9 @@ class BernoulliBandit(TabledArms):
     @property
     def prior_strength(self) -> FloatArray:
         return np.asarray(self.alpha + self.beta)
+
+
+@float32_limits.register
+def _(problem: BernoulliBandit) -> Iterator[str]:
+    yield from within("alpha", problem.alpha, high=STRONGEST)
+    yield from within("beta", problem.beta, high=STRONGEST)

@@ -108,7 +108,10 @@ class FunctionContexts(Endless):
 
     def __init__(self, function: Callable[[Noise, Any], Any]) -> None:
         noise = Address.of(seed=0, purpose=Purpose.TRAINING).noise(Stream.CONTEXT)
-        drawn = jax.eval_shape(function, noise, jnp.int32(1))
+        try:
+            drawn = jax.eval_shape(function, noise, jnp.int32(1))
+        except Exception as error:  # whatever it is that was handed in, it can't be called for features
+            raise BadInput(f"features must be a function (noise, t) -> [K, d], got {function!r:.80}: {error}") from None
         if getattr(drawn, "ndim", None) != 2 or 0 in drawn.shape:
             raise BadInput(f"features must be a function that gives an array [K, d], got {drawn}")
         self.function, self.size = function, (drawn.shape[0], drawn.shape[1])

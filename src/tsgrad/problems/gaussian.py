@@ -1,5 +1,6 @@
 """Gaussian arms with known noise: the paper's main example."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -11,27 +12,32 @@ from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalDraw, NormalLaw
 from tsgrad.laws.largest import largest_normal
 from tsgrad.problems.base import ArmMoments, Context
+from tsgrad.problems.precision import float32_limits, near, within
 from tsgrad.problems.tabled import NormalArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
 
 class GaussianBelief(NamedTuple):
-    """How often each arm was pulled, and what its rewards add up to. Axes: [K] each."""
+    """How often each arm was pulled, and by how much its rewards exceed the prior mean, in all. Axes: [K] each.
+
+    Rewards themselves would add up to numbers in which float32 has no digits left for what they tell.
+    """
 
     pulls: Float[Array, "K"]
     total: Float[Array, "K"]
 
 
 def normal_posterior(
-    belief: GaussianBelief,
-    prior_mean: Leaf,
-    prior_variance: Leaf,
-    precision_ratio: Leaf,
+    belief: GaussianBelief, centre: Leaf, prior_shift: Leaf, prior_variance: Leaf, precision_ratio: Leaf
 ) -> NormalLaw:
-    """N((m + rho S) / (1 + rho N), v / (1 + rho N)): prior mean m and variance v, rho = v / noise variance."""
+    """N(c + (m - c + rho S) / (1 + rho N), v / (1 + rho N)): prior mean m and variance v, rho = v / noise variance.
+
+    S is what rewards exceed the centre c by, in all; `prior_shift` is m - c.
+    """
     shrinkage = 1 / (1 + precision_ratio * belief.pulls)
-    return NormalLaw((prior_mean + precision_ratio * belief.total) * shrinkage, jnp.sqrt(prior_variance * shrinkage))
+    shift = (prior_shift + precision_ratio * belief.total) * shrinkage
+    return NormalLaw(centre + shift, jnp.sqrt(prior_variance * shrinkage))
 
 
 @register("gaussian")
@@ -48,6 +54,7 @@ class GaussianBandit(TabledArms):
     """
 
     normal_arms: ClassVar[bool] = True
+    ordered_worlds: ClassVar[bool] = True
 
     prior_mean: Leaf
     prior_std: Leaf
@@ -85,14 +92,17 @@ class GaussianBandit(TabledArms):
         return GaussianBelief(jnp.zeros(self.arms), jnp.zeros(self.arms))
 
     def evidence(self, rewards: Float[Array, "K"]) -> GaussianBelief:
-        return GaussianBelief(jnp.ones_like(rewards), rewards)
+        return GaussianBelief(jnp.ones_like(rewards), rewards - self.prior_mean)
 
     def posterior(self, belief: GaussianBelief) -> NormalLaw:
-        return normal_posterior(belief, self.prior_mean, self.prior_std**2, self.precision_ratio)
+        return normal_posterior(belief, self.prior_mean, 0.0, self.prior_std**2, self.precision_ratio)
 
     def arm_moments(self, belief: GaussianBelief, context: Context) -> ArmMoments:
         law = self.posterior(belief)
         return ArmMoments(law.location, law.scale)
+
+    def strength(self, belief: GaussianBelief, context: Context) -> Float[Array, "K"]:
+        return jnp.asarray(belief.pulls + 1 / self.precision_ratio)
 
     def tabled_arms(self) -> list[NormalArm]:
         return [NormalArm(float(std), float(noise)) for std, noise in zip(self.prior_std, self.noise_std, strict=True)]
@@ -108,3 +118,11 @@ class GaussianBandit(TabledArms):
     @property
     def prior_strength(self) -> FloatArray:
         return np.asarray(1 / self.precision_ratio)
+
+
+@float32_limits.register
+def _(problem: GaussianBandit) -> Iterator[str]:
+    yield from within("prior_std", problem.prior_std)
+    yield from within("noise_std", problem.noise_std)
+    yield from within("prior_std / noise_std", problem.prior_std / problem.noise_std)
+    yield from near("prior_mean", problem.prior_mean, problem.prior_std)

@@ -1,6 +1,7 @@
 """Linear rewards with normal noise: correlated arms, contexts, and the unit ball of actions."""
 
 import abc
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
@@ -13,7 +14,8 @@ from tsgrad.laws import FramedDraw
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.contexts import as_features
 from tsgrad.problems.featured import FeaturedArms
-from tsgrad.problems.normal_prior import NormalPrior, Whitened, check_normal_prior
+from tsgrad.problems.normal_prior import NormalPrior, Whitened, check_normal_prior, normal_prior_limits
+from tsgrad.problems.precision import float32_limits, within
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -104,6 +106,9 @@ class LinearBandit(LinearRewards, FeaturedArms):
         features, law = self.arm_features(context), self.posterior(belief)
         return ArmMoments(features @ law.mean, jnp.linalg.norm(features @ law.root, axis=1))
 
+    def strength(self, belief: Whitened, context: Context) -> Float[Array, "K"]:
+        return jnp.asarray((self.noise_std / self.arm_moments(belief, context).std) ** 2)
+
 
 @register("ball")
 class BallBandit(LinearRewards):
@@ -157,6 +162,18 @@ class BallBandit(LinearRewards):
     def reward(self, world: FramedDraw, context: Context, arm: Float[Array, "d"], noise: Noise) -> Float[Array, ""]:
         return self.mean(world, context, arm) + self.arm_noise(arm) * noise.normal(0)
 
+    def reward_beside(
+        self,
+        world: FramedDraw,
+        context: Context,
+        arm: Float[Array, "d"],
+        noise: Noise,
+        seen_arm: Float[Array, "d"],
+        seen_reward: Float[Array, ""],
+    ) -> Float[Array, ""]:
+        # All arms share the noise of a step: what was seen tells it, given the world.
+        return seen_reward + world.value @ (arm - seen_arm)
+
 
 def check_noise(noise_std: Any, arms: int) -> FloatArray:
     """Standard deviations [K], from one number or one an arm."""
@@ -164,3 +181,12 @@ def check_noise(noise_std: Any, arms: int) -> FloatArray:
     if checked.shape not in {(), (arms,)}:
         raise BadInput(f"noise_std must be one number or {arms}, one an arm, got shape {checked.shape}")
     return np.broadcast_to(checked, (arms,)).copy()
+
+
+@float32_limits.register(LinearBandit)
+@float32_limits.register(BallBandit)
+def _(problem: LinearBandit | BallBandit) -> Iterator[str]:
+    yield from normal_prior_limits(problem)
+    yield from within("noise_std", problem.noise_std)
+    spread = np.sqrt(np.max(np.diag(problem.prior_covariance), keepdims=True))
+    yield from within("prior standard deviation / noise_std", spread / problem.noise_std, high=1e7)

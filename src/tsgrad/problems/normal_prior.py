@@ -5,6 +5,7 @@ N(0, I). A posterior is (mean, root L): u ~ N(mean, L L') with L upper triangula
 """
 
 import abc
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -15,7 +16,10 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_count
 from tsgrad.laws import FramedDraw, FramedNormalLaw
 from tsgrad.problems.base import Problem
+from tsgrad.problems.precision import near, within
 from tsgrad.streams import Noise
+
+MOST_DIMENSIONS = 4096
 
 
 class Whitened(NamedTuple):
@@ -71,7 +75,7 @@ def check_normal_prior(dimension: int | None, prior_mean: Any, prior_covariance:
         if not sizes:
             raise BadInput("dimension must be given where prior_mean and prior_covariance are single numbers")
         (dimension,) = sizes
-    dimension = check_count("dimension", dimension, least=1)
+    dimension = check_count("dimension", dimension, least=1, most=MOST_DIMENSIONS)
     if mean.shape not in {(), (dimension,)}:
         raise BadInput(f"prior_mean must be one number or {dimension}, one a dimension, got shape {mean.shape}")
     if covariance.ndim < 2 and covariance.shape in {(), (dimension,)}:
@@ -84,3 +88,13 @@ def check_normal_prior(dimension: int | None, prior_mean: Any, prior_covariance:
     if smallest <= 0:
         raise BadInput(f"prior_covariance must be positive definite, its smallest eigenvalue is {smallest:.3g}")
     return np.broadcast_to(mean, (dimension,)).copy(), covariance
+
+
+def normal_prior_limits(problem: NormalPrior) -> Iterator[str]:
+    """What float32 can't carry of a prior."""
+    variances = np.linalg.eigvalsh(problem.prior_covariance)
+    yield from within("prior_covariance", variances)
+    yield from within(
+        "the ratio of prior_covariance's largest eigenvalue to its smallest", variances[-1:] / variances[:1], high=1e6
+    )
+    yield from near("prior_mean", problem.prior_mean, np.sqrt(np.diag(problem.prior_covariance)))

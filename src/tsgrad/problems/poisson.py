@@ -1,6 +1,7 @@
 """Arms that pay counts, with gamma priors."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import GammaDraw, GammaLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -31,6 +33,9 @@ class PoissonBandit(IndependentArms):
         >>> print(problem.posterior_means(problem.prior(10), Context()))
         [2. 3.]
     """
+
+    rewards: ClassVar[Literal["real", "binary", "count"]] = "count"
+    ordered_worlds: ClassVar[bool] = True
 
     shape: Leaf
     rate: Leaf
@@ -67,3 +72,13 @@ class PoissonBandit(IndependentArms):
     def arm_moments(self, belief: PoissonBelief, context: Context) -> ArmMoments:
         law = self.posterior(belief)
         return ArmMoments(law.shape / law.rate, jnp.sqrt(law.shape) / law.rate)
+
+    def strength(self, belief: PoissonBelief, context: Context) -> Float[Array, "K"]:
+        return self.posterior(belief).rate
+
+
+@float32_limits.register
+def _(problem: PoissonBandit) -> Iterator[str]:
+    yield from within("shape", problem.shape, high=STRONGEST)
+    yield from within("rate", problem.rate)
+    yield from within("shape / rate", problem.shape / problem.rate, high=STRONGEST)  # counts are 32 bits long

@@ -1,14 +1,17 @@
 """Gaussian arms whose noise is unknown too, with normal-inverse-gamma priors."""
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalGammaDraw, NormalGammaLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.precision import STRONGEST, float32_limits, near, within
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -32,6 +35,8 @@ class UnknownVarianceBandit(IndependentArms):
         >>> UnknownVarianceBandit(arms=3, shape=3.0, rate=2.0).arms
         3
     """
+
+    ordered_worlds: ClassVar[bool] = True
 
     prior_mean: Leaf
     prior_weight: Leaf
@@ -91,3 +96,15 @@ class UnknownVarianceBandit(IndependentArms):
         # A mean has variance rate / ((shape - 1) weight); below a shape of 4/3, on the way to none at all, more is not
         # said than at that shape.
         return ArmMoments(law.location, jnp.sqrt(law.rate / (jnp.maximum(law.shape - 1, law.shape / 4) * law.weight)))
+
+    def strength(self, belief: UnknownVarianceBelief, context: Context) -> Float[Array, "K"]:
+        return self.posterior(belief).weight
+
+
+@float32_limits.register
+def _(problem: UnknownVarianceBandit) -> Iterator[str]:
+    # Squares of rewards are added up: with means that lie far apart for their noise, little of it is left of them.
+    yield from within("prior_weight", problem.prior_weight, 1e-4, STRONGEST)
+    yield from within("shape", problem.shape, 0.1, STRONGEST)  # below, variances exceed all of float32
+    yield from within("rate", problem.rate)
+    yield from near("prior_mean", problem.prior_mean, np.sqrt(problem.rate / (problem.shape * problem.prior_weight)))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad.arrays import FloatArray
+from tsgrad.policies import Bonus
 from tsgrad.report import training_charts
 from tsgrad.report.contents import Definitions, Picture, Section, Table, TableRow
 from tsgrad.report.words import ArmLabels, meaning, short, spoken
@@ -37,6 +38,32 @@ def meta_parameter_section(
     )
     definitions = Definitions([(spoken(name), meaning(name)) for name in start])
     return Section("What training changed", [opening], [picture, *_tables(start, end, len(labels.ticks)), definitions])
+
+
+def bonus_section(policy: Bonus) -> Section:
+    """What the bonus law learned, as a picture: its coefficients mean little one by one."""
+    text = (
+        "The policy draws each arm's value from a normal law around the posterior mean plus a bonus, both in standard "
+        "deviations of the posterior. Where training starts, the bonus is zero and the spread one: Thompson sampling. "
+        "A positive bonus is optimism about arms of which little is known; a spread below one is less chance in draws."
+    )
+    picture = Picture(
+        name="bonus",
+        caption="What training learned: the bonus and the spread of an arm by steps left, one line for each amount "
+        "that is known of it, in rewards that the belief about it is worth.",
+        alternative="Lines over steps left: the bonus, and the spread, of arms of which little to much is known.",
+        draw=lambda width: training_charts.bonus_over_time(policy, width=width),
+    )
+    parts: list[Picture | Table] = [picture]
+    own = {name: values for name, values in policy.meta_parameters().items() if name.startswith("arm_")}
+    if own:
+        rows = [
+            TableRow([str(arm), *(short(float(values[arm])) for values in own.values())])
+            for arm in range(len(next(iter(own.values()))))
+        ]
+        columns = ["arm", "bonus", "logarithm of spread"]
+        parts.append(Table("What each arm has on top", columns, rows, folded=len(rows) > UNFOLDED))
+    return Section("What training changed", [text], parts)
 
 
 def _tables(start: Values, end: Values, arms: int) -> list[Table]:

@@ -9,7 +9,7 @@ from tsgrad.report.contents import Fact, KeyFigure, Report, Section
 from tsgrad.report.reproduction_report import (
     headline,
     paper_sentences,
-    paper_table,
+    paper_tables,
     reproduction_concerns,
     shown_row,
     spoken_row,
@@ -63,4 +63,4 @@ def _key_figure(results: Results) -> KeyFigure:
 def _section(name: str, results: Results) -> Section:
     paragraphs = [headline(results), *paper_sentences(results), *training_sentences(results)]
     pictures = training_pictures(results, prefix=f"{name}-")
-    return Section(capital(results.title), paragraphs, [paper_table(results), *pictures])
+    return Section(capital(results.title), paragraphs, [*paper_tables(results), *pictures])

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad.estimate import gradient
+from tsgrad.checks import check_path
+from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
-from tsgrad.experiments import applicable_rivals
-from tsgrad.policies import Policy, Thompson
+from tsgrad.experiments import Rivals, applicable_rivals
+from tsgrad.policies import Bonus, Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
-from tsgrad.report.meta_parameters import meta_parameter_section
+from tsgrad.report.meta_parameters import bonus_section, meta_parameter_section
 from tsgrad.report.sections import comparison_section, gain_section, headline, key_figures, limit_section
 from tsgrad.report.words import arm_labels, duration, problem_title, problem_words, recipe_words, spoken_rival
 from tsgrad.streams import Purpose
@@ -29,27 +30,30 @@ PLAIN, START, TRAINED, LAST = "Thompson sampling", "start of training", "trained
 
 def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, rivals: bool = True) -> Report:
     """Reads a finished run and plays its policies, and with `rivals` all that apply, on `episodes` fresh episodes."""
-    folder = Path(folder)
+    folder = check_path("folder", folder)
     run, configuration = RunFolder(folder).run(), RunFolder(folder).configuration()
     problem, horizon = run.problem, configuration.training.horizon
-    others = applicable_rivals(problem, horizon) if rivals else {}
+    others = applicable_rivals(problem, horizon) if rivals else None
     policies: dict[str, Policy] = {
         PLAIN: Thompson(),
         START: run.start,
         TRAINED: run.policy,
         LAST: run.last,
-        **{spoken_rival(name): rival for name, rival in others.items()},
+        **{spoken_rival(name): rival for name, rival in ({} if others is None else others.ready).items()},
     }
     comparison = _evaluate(problem, policies, configuration, episodes=episodes, seed=seed)
     data = to_data(problem)
     arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
     labels = arm_labels(data, arms or 0)
-    sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison))]
+    estimator = configuration.build_estimator(problem)
+    sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison, others))]
     if comparison.bound is not None:
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
     sections += [
         gain_section(comparison, TRAINED, labels),
-        meta_parameter_section(
+        bonus_section(run.policy)
+        if isinstance(run.policy, Bonus)
+        else meta_parameter_section(
             run.start.meta_parameters(),
             run.policy.meta_parameters(),
             labels,
@@ -59,23 +63,34 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     ]
     return Report(
         title=problem_title(data, horizon, arms),
-        subtitle=f"{type(run.start).__name__}, trained with {configuration.estimator.build().name} over "
+        subtitle=f"{type(run.start).__name__}, trained with {estimator.name} over "
         f"{configuration.training.iterations:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
         key_figures=key_figures(comparison, TRAINED),
-        concerns=_concerns(run, configuration, comparison),
+        concerns=_concerns(run, configuration, estimator, comparison),
         sections=sections,
-        facts=_facts(folder, data, configuration, comparison),
+        facts=_facts(folder, data, configuration, estimator, comparison),
         configuration=(folder / "config.toml").read_text(encoding="utf-8"),
         version=version("tsgrad"),
     )
 
 
-def _remark(comparison: Comparison) -> str:
-    """How the trained policy stands to the best of its rivals; or how to have them on the page."""
+def _remark(comparison: Comparison, others: Rivals | None) -> str:
+    """How the trained policy stands to its rivals, and which of them are missing, with the reason; or how to have them
+    on the page.
+    """
+    if others is None:
+        return "`tsgrad report` adds the rivals that apply to this problem."
+    reasons = "; ".join(f"{spoken_rival(name)} ({reason})" for name, reason in others.left_out.items())
+    missing = f" Left out: {reasons}." if reasons else ""
+    return (_against_rivals(comparison) + missing).strip()
+
+
+def _against_rivals(comparison: Comparison) -> str:
+    """How the trained policy stands to the best of its rivals, if there are any."""
     rivals = [name for name in comparison.names if name not in (PLAIN, START, TRAINED, LAST)]
     if not rivals:
-        return "`tsgrad report` adds the rivals that apply to this problem."
+        return ""
     best = min(rivals, key=lambda name: comparison.regret[name])
     excess, error = comparison.difference(TRAINED, best)
     if abs(excess) <= INTERVAL_Z * error:
@@ -140,13 +155,13 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
     return Section("How training went", [text], [picture])
 
 
-def _concerns(run: Run, configuration: Configuration, comparison: Comparison) -> list[Concern]:
+def _concerns(run: Run, configuration: Configuration, estimator: Estimator, comparison: Comparison) -> list[Concern]:
     settings = configuration.training
     at_start, at_end = (
         gradient(
             run.problem,
             policy,
-            configuration.estimator.build(),
+            estimator,
             horizon=settings.horizon,
             episodes=settings.episodes,
             seed=settings.seed,
@@ -165,8 +180,10 @@ def _concerns(run: Run, configuration: Configuration, comparison: Comparison) ->
     ]
 
 
-def _facts(folder: Path, problem: dict[str, Any], configuration: Configuration, comparison: Comparison) -> list[Fact]:
-    settings, estimator = configuration.training, configuration.estimator.build()
+def _facts(
+    folder: Path, problem: dict[str, Any], configuration: Configuration, estimator: Estimator, comparison: Comparison
+) -> list[Fact]:
+    settings = configuration.training
     facts = [
         Fact("Problem", problem_words(problem)),
         Fact("Horizon", f"{settings.horizon} steps"),

@@ -11,6 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from scipy.ndimage import uniform_filter1d
 
 from tsgrad.arrays import FloatArray
+from tsgrad.policies import Bonus
 from tsgrad.report.style import (
     ACCENT,
     DASHES,
@@ -168,6 +169,30 @@ def meta_parameters(
             axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
         _scale(axes, np.concatenate([start, end]))
     grid[0].legend(loc="best", handletextpad=0.1, borderaxespad=0.1)
+    return figure
+
+
+@styled
+def bonus_over_time(policy: Bonus, *, width: Width = "wide") -> Figure:
+    """What the bonus law learned: the bonus and the spread of an arm by steps left, for several strengths of belief.
+
+    >>> flat = Bonus(bonus=[0.5], log_spread=[0.0], most_left=50, least_known=1, most_known=51)
+    >>> [line.get_label() for line in bonus_over_time(flat).axes[0].lines][:2]
+    ['1', '3.71']
+    """
+    figure, grid = panels(width, 2, height=2.8)
+    (_, all_time), (least, most) = policy.log_ranges(np)
+    left = np.exp(np.linspace(0, max(all_time, 0.01), 80))
+    strengths = np.exp(np.linspace(least, most, 4))
+    for strength, dash, colour in zip(strengths, DASHES, (ACCENT, INK, INK, MUTED), strict=False):
+        bonus, log_spread = policy.surface(left, np.full_like(left, strength))
+        for axes, values in zip(grid, (bonus, np.exp(log_spread)), strict=True):
+            axes.plot(left, values, color=colour, linestyle=dash, label=f"{strength:.3g}")
+    for axes, title in zip(grid, ("bonus, in standard deviations", "spread, of the posterior's"), strict=True):
+        axes.set(title=title, xlabel="steps left", xscale="log")
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    grid[0].legend(title="rewards known", loc="best", handletextpad=0.4, borderaxespad=0.1)
     return figure
 
 

@@ -11,8 +11,9 @@ from jaxtyping import Array, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
+from tsgrad.checks import check_finite_results, check_flag
 from tsgrad.policies import Policy, prepared
-from tsgrad.problems import AnyProblem, FiniteArms
+from tsgrad.problems import AnyProblem, FiniteArms, check_precision
 from tsgrad.simulation.engines import Engine, EngineName, JaxEngine, NativeEngine, choose_engine
 from tsgrad.simulation.instance import draw_instance
 from tsgrad.simulation.rollout import Trajectory, regret, roll_out
@@ -41,7 +42,10 @@ def _simulate_block(
         home = workload.address.with_episode(number)
         instance = draw_instance(problem, home, workload.horizon, workload.conditions)
         played = roll_out(problem.model, policy, instance, home, jnp.uint32(0))
-        return regret(instance, played.arm), played
+        lost = regret(instance, played.arm)
+        # From a belief that is no number an arm would follow all the same: the first one.
+        known = jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(played.final_belief)]).all()
+        return jnp.where(known, lost, jnp.nan), played
 
     episodes = workload.episodes(block)
     real = workload.is_real(episodes)
@@ -110,6 +114,7 @@ def simulate(
 
     """
     checked = Workload.of(Purpose.EVALUATION, workload)
+    check_flag("trajectories", trajectories)
     ready = ready_for(problem, policy, checked)
     chosen = simulation_engine(problem, ready, engine=engine, trajectories=trajectories)
     return simulated(chosen, ready, checked)
@@ -122,8 +127,10 @@ def simulated(engine: Engine, policy: Policy, workload: Workload) -> Episodes:
 
 def ready_for(problem: AnyProblem, policy: Policy, workload: Workload) -> Any:
     """The policy made ready for a problem and a workload, which must fit each other."""
+    ready = prepared(policy, problem, workload.horizon)
+    check_precision(problem, workload.precision)
     workload.conditions.check(problem, workload.horizon)
-    return prepared(policy, problem, workload.horizon)
+    return ready
 
 
 def _summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
@@ -140,8 +147,10 @@ def _summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
         return np.asarray(np.sum(sums, axis=0) / episodes)
 
     kept = [block.get("trajectories") for block in blocks]
+    regret = every_episode("regret")
+    check_finite_results("regret", regret)
     return Episodes(
-        regret=every_episode("regret"),
+        regret=regret,
         reward=every_episode("reward"),
         regret_over_time=np.cumsum(average("step_regret")),
         pulls=None if blocks[0]["pulls"] is None else average("pulls"),

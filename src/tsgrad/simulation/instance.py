@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Integer
+from jaxtyping import Array, Float, Integer
 
 from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.simulation.workload import ALL_ARMS, Conditions
@@ -22,7 +22,7 @@ class Observed(NamedTuple):
 class Instance(eqx.Module):
     """An episode (theta, xi): the world, its contexts [T], and the noise that gives every (t, arm) its reward.
 
-    Where `observed` is set, those rewards stand as they were seen; the noise gives all others.
+    Where `observed` is set, those rewards stand as they were seen, and say what they can about the others.
     """
 
     nature: Problem
@@ -34,11 +34,11 @@ class Instance(eqx.Module):
 
     def reward(self, t: Integer[Array, ""], context: Context, arm: Any) -> Float[Array, ""]:
         """The reward of an arm at step t: the same, whoever asks."""
-        drawn = self.nature.reward(self.world, context, arm, self.reward_noise.step(t))
+        noise = self.reward_noise.step(t)
         if self.observed is None:
-            return drawn
+            return self.nature.reward(self.world, context, arm, noise)
         seen_arm, seen_reward = jax.tree.map(lambda leaf: leaf[t - 1], self.observed)
-        return jnp.where(_same(arm, seen_arm), seen_reward, drawn)
+        return self.nature.reward_beside(self.world, context, arm, noise, seen_arm, seen_reward)
 
     @property
     def times(self) -> Integer[Array, "T"]:
@@ -56,10 +56,6 @@ class Instance(eqx.Module):
     def rewards(self, arms: Any) -> Float[Array, "T"]:
         """The rewards of the arms played, [T] first."""
         return jax.vmap(self.reward)(self.times, self.contexts, arms)
-
-
-def _same(arm: Any, other: Any) -> Bool[Array, ""]:
-    return jnp.all(jnp.asarray(arm) == jnp.asarray(other))
 
 
 def draw_instance(problem: AnyProblem, address: Address, horizon: int, conditions: Conditions = ALL_ARMS) -> Instance:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Integer
+from jaxtyping import Array, Bool, Float, Integer
 
 from tsgrad.laws import Law
 from tsgrad.policies import Clock, SamplingPolicy
@@ -37,20 +37,32 @@ class Recorded(NamedTuple):
         return self._replace(context=context)
 
 
-def replay(model: Problem, policy: SamplingPolicy, episode: Recorded) -> tuple[Trajectory, Float[Array, "T"]]:
-    """The rollout that one recorded episode ([T] first) stands for, and the log-density of each of its draws."""
+class Replayed(NamedTuple):
+    """The rollout that a recorded episode stands for, the log-density of each draw, and whether it leads to the arm
+    that was played. Axes: [T] each.
+    """
+
+    rollout: Trajectory
+    log_prob: Float[Array, "T"]
+    led_to_arm: Bool[Array, "T"]
+
+
+def replay(model: Problem, policy: SamplingPolicy, episode: Recorded) -> Replayed:
+    """Plays one recorded episode ([T] first) again: beliefs and memory follow from what was seen."""
     horizon = episode.reward.shape[0]
     times = jnp.arange(1, horizon + 1)
 
-    def step(state: State, inputs: tuple[Integer[Array, ""], Recorded]) -> tuple[State, tuple[Taken, Any]]:
+    def step(state: State, inputs: tuple[Integer[Array, ""], Recorded]) -> tuple[State, tuple[Taken, Any, Any]]:
         t, (context, drawn, arm, reward) = inputs
         law = policy.law(model, state.belief, state.memory, context, Clock(t, horizon))
         draw = _as_draw(law, drawn)
         later, taken = take_step(model, policy, state, context, choose=lambda: (draw, arm), pay=lambda _: reward)
-        return later, (taken, law.log_prob(draw))
+        chosen = jnp.asarray(policy.choose(model, draw, context))
+        same = jnp.allclose(chosen, arm, rtol=1e-3, atol=1e-3) if chosen.ndim else chosen == arm
+        return later, (taken, law.log_prob(draw), same)
 
-    last, (steps, log_prob) = jax.lax.scan(step, start(model, policy, horizon), (times, episode))
-    return Trajectory.of(times, episode.context, steps, last, jnp.uint32(0)), log_prob
+    last, (steps, log_prob, same) = jax.lax.scan(step, start(model, policy, horizon), (times, episode))
+    return Replayed(Trajectory.of(times, episode.context, steps, last, jnp.uint32(0)), log_prob, same)
 
 
 def _as_draw(law: Law, drawn: Any) -> Any:

@@ -11,12 +11,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Integer, UInt32
 
 from tsgrad.arrays import Leaf
-from tsgrad.checks import BadInput, check_choice, check_count
+from tsgrad.checks import BadInput, check_choice, check_count, check_type
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.streams import Address, Purpose
 
 BLOCK = 256  # episodes; large enough to hide the cost of a step, small enough for its arrays to stay in cache
 CHUNK = 4
+MOST_STEPS = 2**31 - 1
 MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
 
 Precision = Literal["float32", "float64"]
@@ -65,7 +66,10 @@ ALL_ARMS = Conditions()
 
 
 def _check_available(available: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    array = np.asarray(available)
+    try:
+        array = np.asarray(available)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
     if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
         raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
     empty = np.flatnonzero(~array.any(axis=1))
@@ -112,16 +116,26 @@ class Workload:
     conditions: Conditions = dataclasses.field(default_factory=Conditions)
 
     def __post_init__(self) -> None:
-        check_count("horizon", self.horizon, least=1)
-        check_count("episodes", self.episodes, least=1, most=MOST_EPISODES)
-        Address.of(seed=self.seed, purpose=self.purpose, iteration=self.iteration)
+        bounds = {
+            "horizon": (1, MOST_STEPS),
+            "episodes": (1, MOST_EPISODES),
+            "seed": (0, 2**64 - 1),
+            "iteration": (0, 2**32 - 1),
+            "chunk": (1, None),
+        }
+        for name, (least, most) in bounds.items():
+            self._settle(name, check_count(name, getattr(self, name), least=least, most=most))
         most = MOST_EPISODES - self.episodes
-        if check_count("first_episode", self.first_episode, least=0, most=most) % BLOCK:
+        self._settle("first_episode", check_count("first_episode", self.first_episode, least=0, most=most))
+        if self.first_episode % BLOCK:
             raise BadInput(f"first_episode must be a multiple of {BLOCK}, got {self.first_episode}")
+        check_type("purpose", self.purpose, Purpose, remedy="such as tsgrad.Purpose.EVALUATION")
         check_choice("precision", self.precision, ("float32", "float64"))
-        check_count("chunk", self.chunk, least=1)
-        if not isinstance(self.conditions, Conditions):
-            raise BadInput(f"conditions must be tsgrad.Conditions, got {type(self.conditions).__name__}")
+        check_type("conditions", self.conditions, Conditions, remedy="tsgrad.Conditions(available=...)")
+
+    def _settle(self, name: str, value: int) -> None:
+        """Counts as Python's own integers, whatever kind of integer was given."""
+        object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, purpose: Purpose, options: WorkloadOptions) -> "Workload":

@@ -1,6 +1,7 @@
 """The folder of a run: configuration, history, checkpoint, results. Every file appears whole, by rename."""
 
 import dataclasses
+import functools
 import hashlib
 import io
 import json
@@ -13,7 +14,7 @@ import numpy as np
 import pydantic
 
 from tsgrad.arrays import FloatArray
-from tsgrad.artefact import TEMPORARY, read_json, write_json, write_text, write_whole
+from tsgrad.artefact import TEMPORARY, Taken, read_json, write_json, write_text, write_whole
 from tsgrad.checks import BadInput
 from tsgrad.policies import load
 from tsgrad.training.run import HistoryRow, Run
@@ -55,22 +56,26 @@ class RunFolder:
         """Claims an empty folder for a run."""
         if self.path.exists() and not self.path.is_dir():
             raise BadInput(f"out must be a folder, got the file {self.path}")
+        taken = BadInput(
+            f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
+            " or choose another folder"
+        )
         if (self.path / "config.toml").exists():
-            raise BadInput(
-                f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
-                " or choose another folder"
-            )
-        self.clean()
-        if self.path.exists() and any(self.path.iterdir()):
+            raise taken
+        if self.path.exists() and any(not entry.name.endswith(TEMPORARY) for entry in self.path.iterdir()):
             raise BadInput(f"out: {self.path} is not empty: choose another folder")
         made_by = f"# tsgrad {provenance['version']}, {provenance['engine']} engine, seed {provenance['seed']}"
-        text = f"{made_by}\n\n{configuration_toml(configuration)}"
-        write_whole(self.path / "config.toml", lambda file: file.write(text.encode()))
+        try:
+            # Of runs that start at the same time, one makes the file, and the folder is its own from then on.
+            write_text(self.path / "config.toml", f"{made_by}\n\n{configuration_toml(configuration)}", new=True)
+        except Taken:
+            raise taken from None
+        self.clean()
 
     def clean(self) -> None:
         """Removes what a killed process left half-written."""
         for leftover in self.path.glob(f".*{TEMPORARY}"):
-            leftover.unlink()
+            leftover.unlink(missing_ok=True)
 
     def configuration(self) -> Configuration:
         """What the run was started with."""
@@ -90,7 +95,7 @@ class RunFolder:
         """Writes history and checkpoint; the checkpoint last, because it is what a resumed run starts from."""
         self._write_history(history[: state.iteration], provenance)
         leaves = {f"optimizer_{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(state.optimizer))}
-        arrays = {**state._asdict(), **leaves, "provenance": json.dumps(provenance), "run": self._fingerprint()}
+        arrays = {**state._asdict(), **leaves, "provenance": json.dumps(provenance), "run": self.fingerprint}
         del arrays["optimizer"]
         write_whole(self.path / "checkpoint.npz", lambda file: np.savez(file, **arrays))
 
@@ -102,7 +107,7 @@ class RunFolder:
         leaves, structure = jax.tree.flatten(optimizer)
         try:
             with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-                if str(arrays["run"]) != self._fingerprint():
+                if str(arrays["run"]) != self.fingerprint:
                     raise BadInput(f"{path} is of a run with another config.toml: undo what was changed there")
                 restored = [arrays[f"optimizer_{i}"] for i in range(len(leaves))]
                 state = State(
@@ -128,6 +133,7 @@ class RunFolder:
             "result",
             {
                 **run.provenance,
+                "run": self.fingerprint,
                 "improved": run.improved,
                 "gain": run.gain,
                 "gain_standard_error": run.gain_standard_error,
@@ -152,6 +158,10 @@ class RunFolder:
         except (KeyError, pydantic.ValidationError):
             remedy = f"delete it, and finish the run with 'tsgrad resume {self.path}'"
             raise BadInput(f"{self.path / 'result.json'} is damaged: {remedy}") from None
+        if result.pop("run", None) != self.fingerprint:
+            raise BadInput(
+                f"{self.path / 'result.json'} is of a run with another config.toml: undo what was changed there"
+            )
         return Run(
             policy=load(self.path / "policy.json").policy,
             last=load(self.path / "last.json").policy,
@@ -162,20 +172,29 @@ class RunFolder:
             **found.model_dump(),
         )
 
-    def _fingerprint(self) -> str:
+    @functools.cached_property
+    def fingerprint(self) -> str:
         """What tells this run's configuration from another's."""
         return hashlib.sha256(configuration_toml(self.configuration()).encode()).hexdigest()
 
     def _write_history(self, history: list[HistoryRow], provenance: dict[str, Any]) -> None:
-        rows = [json.dumps(provenance), *(json.dumps(row._asdict()) for row in history)]
-        write_whole(self.path / "history.jsonl", lambda file: file.write(("\n".join(rows) + "\n").encode()))
+        rows = "".join(json.dumps(row._asdict()) + "\n" for row in history)
+        head = {**provenance, "run": self.fingerprint, "sha256": hashlib.sha256(rows.encode()).hexdigest()}
+        write_text(self.path / "history.jsonl", f"{json.dumps(head)}\n{rows}")
 
     def _history(self, iterations: int) -> list[HistoryRow]:
         path = self.path / "history.jsonl"
         try:
-            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1 : iterations + 1]]
-            history = [HistoryRow(**row) for row in rows]
-        except (OSError, ValueError, TypeError):
+            head, _, rows = path.read_text(encoding="utf-8").partition("\n")
+            told = json.loads(head)
+            if told["run"] != self.fingerprint:
+                raise BadInput(f"{path} is of another run: put back its own, or delete {self.path} and train again")
+            if told["sha256"] != hashlib.sha256(rows.encode()).hexdigest():
+                raise ValueError
+            history = [HistoryRow(**json.loads(line)) for line in rows.splitlines()[:iterations]]
+        except BadInput:
+            raise
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             raise BadInput(f"{path} is missing or damaged: delete {self.path} and train again") from None
         if len(history) < iterations:
             raise BadInput(f"{path} ends before its checkpoint: delete {self.path} and train again")

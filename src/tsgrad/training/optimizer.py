@@ -1,4 +1,4 @@
-"""Optimizers and schedules by name: whatever optax has."""
+"""Optimizers and schedules by name: the natural gradient, and whatever optax has."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 import optax
 
 from tsgrad.checks import BadInput, check_choice
+from tsgrad.training.natural import natural
 
 
 def schedules() -> dict[str, Callable[..., Any]]:
@@ -16,8 +17,8 @@ def schedules() -> dict[str, Callable[..., Any]]:
 
 
 def optimizers() -> dict[str, Callable[..., Any]]:
-    """Every optimizer of optax that a learning rate is enough for, by its name there."""
-    found: dict[str, Callable[..., Any]] = {}
+    """The natural gradient, and every optimizer of optax that a learning rate is enough for, by its name there."""
+    found: dict[str, Callable[..., Any]] = {"natural": natural}
     for name in dir(optax):
         function = getattr(optax, name)
         # L-BFGS needs the objective itself, which no simulator gives; scale_by_* are parts of optimizers.
@@ -46,7 +47,7 @@ def build_optimizer(
     clip_norm: float | None,
     *,
     iterations: int,
-) -> optax.GradientTransformation:
+) -> optax.GradientTransformationExtraArgs:
     """The optax chain: clipping of the gradient's norm where asked for, then the optimizer."""
     rate: Any = learning_rate
     if isinstance(learning_rate, Mapping):
@@ -55,7 +56,13 @@ def build_optimizer(
         rate = optax.schedules.cosine_decay_schedule(learning_rate, iterations)
     call = {"name": optimizer} if isinstance(optimizer, str) else optimizer
     step = _called({"learning_rate": rate, **call}, "name", optimizers())
-    return step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)
+    whole = step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)
+    return optax.with_extra_args_support(whole)
+
+
+def is_natural(optimizer: str | Mapping[str, Any]) -> bool:
+    """Whether an optimizer, as settings name it, is the natural gradient."""
+    return (optimizer if isinstance(optimizer, str) else optimizer.get("name")) == "natural"
 
 
 def _with_whole_keys(value: Any) -> Any:

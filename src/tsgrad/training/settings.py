@@ -1,26 +1,34 @@
 """Settings of a training run, checked before anything runs. The same for Python and for TOML."""
 
 import tomllib
+import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Required, TypedDict, TypeVar
 
+import numpy as np
 import pydantic
 import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
-from tsgrad.estimate import Estimator, described
-from tsgrad.policies import RecurrentThompson, ReshapedThompson, SamplingPolicy
-from tsgrad.problems import AnyProblem
+from tsgrad.estimate import Estimator, ScoreName, described
+from tsgrad.policies import RL2, BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import from_data
-from tsgrad.simulation import CHUNK, MOST_EPISODES
-from tsgrad.training.optimizer import check_named_call, optimizers, schedules
+from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
+from tsgrad.training.natural import MOST_PARAMETERS
+from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
 
+# What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
+# gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
+_ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
+_OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning_rate": 0.05, "check_every": 50}
+
 
 class _Settings(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class EstimatorSettings(_Settings):
@@ -32,6 +40,7 @@ class EstimatorSettings(_Settings):
     lookaheads: int | None = None
     single_time: bool = False
     world: Literal["true", "posterior"] = "true"
+    score: ScoreName = "conditional"
 
     @classmethod
     def of(cls, estimator: Estimator) -> "EstimatorSettings":
@@ -42,6 +51,7 @@ class EstimatorSettings(_Settings):
             rollouts=estimator.rollouts if estimator.baseline.compares_rollouts else None,
             single_time=estimator.single_time,
             world=estimator.world,
+            score=estimator.score,
         )
 
     def build(self) -> Estimator:
@@ -56,29 +66,32 @@ class TrainingSettings(_Settings):
     leaves as it is ("constant"); or a table that names an optax schedule and its arguments. `optimizer` is the name of
     an optax optimizer, or a table with its name and arguments.
 
-    The defaults are one recipe, steady on problems from 20 to 500 steps: as a policy comes to explore less, its
-    gradient gets noisier, by orders of magnitude. Adam must forget small gradients soon (b2 = 0.99), and steps must
-    fall to zero. The paper's recipe is `schedule="constant"` and `optimizer="adam"`.
+    The defaults are one recipe for the natural gradient (`optimizer="natural"`), whose learning rate is the length of a
+    step in the metric of the Fisher matrix. Policies with more than 500 meta-parameters are trained by Adam instead,
+    with more and longer iterations, as they are with any other optimizer that is named. The paper's recipe is
+    `schedule="constant"` and `optimizer="adam"`.
     """
 
-    horizon: int = pydantic.Field(ge=1)
-    episodes: int = pydantic.Field(default=2000, ge=2, le=MOST_EPISODES)
-    iterations: int = pydantic.Field(default=1000, ge=1)
-    learning_rate: float | dict[str, Any] = 0.05
+    horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
+    episodes: int = pydantic.Field(default=1000, ge=2, le=MOST_EPISODES)
+    iterations: int = pydantic.Field(default=100, ge=1)
+    learning_rate: float | dict[str, Any] = 1.0
     schedule: Literal["cosine", "constant"] | None = None
-    optimizer: NamedCall = {"name": "adam", "b2": 0.99}
+    optimizer: NamedCall = "natural"
     clip_norm: float | None = pydantic.Field(default=None, gt=0)
     seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
-    validation_episodes: int = pydantic.Field(default=32_768, ge=2, le=MOST_EPISODES)
-    check_every: int = pydantic.Field(default=50, ge=1)
+    validation_episodes: int = pydantic.Field(default=16_384, ge=2, le=MOST_EPISODES)
+    check_every: int = pydantic.Field(default=10, ge=1)
     engine: Literal["auto", "jax", "native"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
     chunk: int = pydantic.Field(default=CHUNK, ge=1)
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _check_types(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def _check_types(cls, data: Any) -> Any:
         """Numbers are numbers: neither true nor "5" is one."""
+        if not isinstance(data, dict):
+            raise BadInput(f"training must be a table of settings, got {data!r:.80}")
         for name, value in data.items():
             field = cls.model_fields.get(name)
             if field is not None and isinstance(field.default, int | float) and isinstance(value, bool | str):
@@ -89,10 +102,30 @@ class TrainingSettings(_Settings):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _settle_schedule(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def _settle_recipe(cls, data: Any) -> Any:
+        """An optimizer of another kind has another recipe."""
+        optimizer = data.get("optimizer") if isinstance(data, dict) else None
+        if not isinstance(optimizer, str | dict) or is_natural(optimizer):
+            return data
+        return {**_OTHER_RECIPE, **data}
+
+    def for_parameters(self, count: int) -> "TrainingSettings":
+        """The settings for a policy with so many meta-parameters, where the optimizer was left open."""
+        if count <= MOST_PARAMETERS or "optimizer" in self.model_fields_set:
+            return self
+        said = {name: getattr(self, name) for name in self.model_fields_set if name != "schedule"}
+        if not isinstance(self.learning_rate, dict):
+            said["schedule"] = self.schedule
+        return TrainingSettings.model_validate({**said, "optimizer": _ADAM})
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _settle_schedule(cls, data: Any) -> Any:
         """A number has a schedule, spelled out in files; a table is one."""
+        if not isinstance(data, dict):
+            return data
         if not isinstance(data.get("learning_rate"), dict):
-            return {**data, "schedule": data.get("schedule") or "cosine"}
+            return {**data, "schedule": "cosine" if data.get("schedule") is None else data["schedule"]}
         if data.get("schedule") is not None:
             raise BadInput(f"schedule must be left out where learning_rate names one, got {data['schedule']!r}")
         return data
@@ -132,15 +165,12 @@ class TrainingOptions(TypedDict, total=False):
     chunk: int
 
 
-DEFAULT_ESTIMATOR = EstimatorSettings(metric="mean", baseline="self", rollouts=4)
-
-
 class Configuration(_Settings):
     """A whole configuration file."""
 
     problem: dict[str, Any]
-    policy: dict[str, Any] = {"kind": "reshaped"}
-    estimator: EstimatorSettings = DEFAULT_ESTIMATOR
+    policy: dict[str, Any] = {}
+    estimator: EstimatorSettings | None = None
     training: TrainingSettings
 
     def build_problem(self) -> AnyProblem:
@@ -148,10 +178,23 @@ class Configuration(_Settings):
         problem: AnyProblem = from_data(self.problem, what="problem", base=AnyProblem)
         return problem
 
+    def build_estimator(self, problem: AnyProblem) -> Estimator:
+        """The estimator that is described; where nothing is said, the one that is best for the problem."""
+        return default_estimator(problem) if self.estimator is None else self.estimator.build()
+
     def build_policy(self, problem: AnyProblem) -> SamplingPolicy:
-        """The policy to start from: "reshaped" and "recurrent" are made to fit the problem, others are spelled out."""
+        """The policy to start from: families are made to fit the problem, others are spelled out.
+
+        Where nothing is said, it is the family that is best for the problem; "reshaped" where only meta-parameters
+        are given.
+        """
+        if not self.policy:
+            return default_policy(problem)
         described = {"kind": "reshaped", **self.policy}
         kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}
+        if kind == "bonus" and "bonus" not in options:
+            _check_keys(kind, options, ["degree"])
+            return BonusThompson(problem, **options)
         if kind == "reshaped":
             _check_keys(kind, options, ["shared"])
             shared = options.get("shared", False)
@@ -161,8 +204,27 @@ class Configuration(_Settings):
         if kind == "recurrent" and "weight_input" not in options:
             _check_keys(kind, options, ["form", "hidden", "seed"])
             return RecurrentThompson(problem, **options)
+        if kind == "rl2" and "weight_input" not in options:
+            _check_keys(kind, options, ["hidden", "seed"])
+            return RL2(problem, **options)
         policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
         return policy
+
+
+def default_policy(problem: AnyProblem) -> SamplingPolicy:
+    """The family that is best for a problem, at its start: the bonus law wherever arms are finitely many."""
+    return BonusThompson(problem) if isinstance(problem.model, FiniteArms) else ReshapedThompson(problem)
+
+
+def default_estimator(problem: AnyProblem) -> Estimator:
+    """The quietest estimator that is right for a problem: posterior means as rewards where the model can be trusted.
+
+    >>> from tsgrad.problems import BernoulliBandit
+    >>> default_estimator(BernoulliBandit(arms=2)).name
+    'bayes/self'
+    """
+    trusted = problem.model is problem.truth and problem.model.exact_posterior
+    return Estimator("bayes" if trusted else "mean", "self", rollouts=4)
 
 
 def _check_keys(kind: str, options: dict[str, Any], known: list[str]) -> None:
@@ -175,8 +237,9 @@ Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> Model:
     """The settings, or an error of one line that names the key, the value and what would be right."""
+    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in data.items()}
     try:
-        return model.model_validate(data)
+        return model.model_validate(plain)
     except pydantic.ValidationError as error:
         raise BadInput(where + _one_line(model, error.errors()[0])) from None
 
@@ -184,10 +247,10 @@ def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> 
 def read_configuration(path: str | Path) -> Configuration:
     """Reads and checks a TOML configuration."""
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{path} is not valid TOML: {error}") from None
     return checked(Configuration, data, where=f"{path}: ")
 
@@ -220,7 +283,7 @@ def _is_branch(part: Any) -> bool:
 
 def _keys(model: type[pydantic.BaseModel], path: tuple[Any, ...]) -> list[str]:
     for part in path:
-        inner = model.model_fields[str(part)].annotation
-        assert isinstance(inner, type)
-        model = inner
+        annotation = model.model_fields[str(part)].annotation
+        tables = (annotation, *typing.get_args(annotation))  # a table, or one that may be left out
+        (model,) = (one for one in tables if isinstance(one, type) and issubclass(one, pydantic.BaseModel))
     return list(model.model_fields)

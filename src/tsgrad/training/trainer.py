@@ -11,30 +11,33 @@ import numpy as np
 import optax
 
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import BadInput, TrainingStopped
-from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine
+from tsgrad.checks import BadInput, TrainingStopped, check_path, check_type
+from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, score_used
 from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import AnyProblem
+from tsgrad.problems import AnyProblem, check_precision
 from tsgrad.registry import to_data
 from tsgrad.simulation import Workload, simulated, simulation_engine
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
-from tsgrad.training.optimizer import build_optimizer
+from tsgrad.training.natural import has_trust, with_less_trust
+from tsgrad.training.optimizer import build_optimizer, is_natural
 from tsgrad.training.progress import TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import (
-    DEFAULT_ESTIMATOR,
     Configuration,
     EstimatorSettings,
     TrainingOptions,
     TrainingSettings,
     checked,
+    default_estimator,
+    default_policy,
 )
 
 # A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
 # that nothing improves on is replaced with probability 5%.
 GAIN_Z = 1.645
+HURTS_Z = 3.0  # standard errors by which a policy must be worse than the best so far to be given up
 
 Progress = bool | Callable[[int], object] | None
 
@@ -43,7 +46,7 @@ SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and th
 
 def train(
     problem: AnyProblem,
-    policy: SamplingPolicy,
+    policy: SamplingPolicy | None = None,
     estimator: Estimator | None = None,
     *,
     out: str | Path | None = None,
@@ -54,8 +57,9 @@ def train(
 
     Args:
         problem: what is played.
-        policy: where to start; its meta-parameters are moved.
-        estimator: of the gradient; `Estimator("mean", "self", rollouts=4)` unless told.
+        policy: where to start; its meta-parameters are moved. Unless told, the family that is best for the problem.
+        estimator: of the gradient. Unless told, the quietest that is right for the problem: bayes/self with 4 rollouts
+            where its model can be trusted, else mean/self.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
         settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
@@ -66,21 +70,22 @@ def train(
     The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
     better: training never hands back something worse than what it started from.
 
-        >>> from tsgrad.policies import ReshapedThompson
         >>> from tsgrad.problems import BernoulliBandit
-        >>> problem = BernoulliBandit(arms=5)
-        >>> run = train(problem, ReshapedThompson(problem), horizon=20, episodes=512, iterations=30, seed=1)
+        >>> run = train(BernoulliBandit(arms=5), horizon=20, episodes=512, iterations=30, seed=1)
         >>> run.improved and run.gain > 0
         True
 
     """
     checked_settings = checked(TrainingSettings, settings)
-    estimator = DEFAULT_ESTIMATOR.build() if estimator is None else estimator
-    folder = None if out is None else RunFolder(Path(out))
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    policy = default_policy(problem) if policy is None else policy
+    check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
+    estimator = default_estimator(problem) if estimator is None else estimator
+    check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
+    folder = None if out is None else RunFolder(check_path("out", out))
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
-        settings_used = checked_settings.model_copy(update={"engine": training.engine})
-        folder.start(_describe(problem, policy, estimator, settings_used), training.provenance)
+        folder.start(training.described(), training.provenance)
     return training.run(training.start(), [], folder, progress)
 
 
@@ -95,12 +100,12 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
         The run, as `tsgrad.train` gives it.
 
     """
-    folder = RunFolder(Path(out))
+    folder = RunFolder(check_path("out", out))
     folder.clean()
     configuration = folder.configuration()
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
-    training = _Training(problem, policy, configuration.estimator.build(), configuration.training)
+    training = _Training(problem, policy, configuration.build_estimator(problem), configuration.training)
     state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimizer)
     return training.run(state, history, folder, progress)
 
@@ -112,11 +117,14 @@ class _Training:
         self, problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
     ) -> None:
         estimator.check(problem)
-        self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
         self.names = parameter_names(policy)
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
-        prepared(policy, problem, settings.horizon)
+        settings = settings.for_parameters(len(self.names))
+        check_precision(problem, settings.precision)
+        policy = prepared(policy, problem, settings.horizon)
+        estimator = estimator.with_score(score_used(problem, policy, estimator, settings.horizon))
+        self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
         self.optimizer = build_optimizer(
             settings.learning_rate,
             settings.schedule,
@@ -127,7 +135,9 @@ class _Training:
         self.step = jax.jit(self._step)
         self._try_optimizer()
         # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
-        self.gradients = gradient_engine(problem, policy, (estimator,), engine=settings.engine)
+        self.gradients = gradient_engine(
+            problem, policy, (estimator,), engine=settings.engine, fisher=is_natural(settings.optimizer)
+        )
         self.engine: Any = self.gradients.name
         self.simulations = simulation_engine(problem, policy, engine=self.engine)
         self.batch = Workload(
@@ -148,6 +158,20 @@ class _Training:
             "estimator": estimator.name,
             "horizon": settings.horizon,
         }
+
+    def described(self) -> Configuration:
+        """The run as a configuration from which it can be resumed."""
+        try:
+            estimator = EstimatorSettings.of(self.estimator)
+        except BadInput as unregistered:
+            name = self.estimator.name
+            raise BadInput(
+                f"out must be left out with estimator {name}, whose run could not be resumed: {unregistered}"
+            ) from None
+        settings = self.settings.model_copy(update={"engine": self.engine})
+        return Configuration(
+            problem=to_data(self.problem), policy=to_data(self.policy), estimator=estimator, training=settings
+        )
 
     def start(self) -> State:
         """Before the first iteration."""
@@ -194,7 +218,7 @@ class _Training:
         found = estimated_gradient(self.gradients, policy, self.batch.part(iteration=state.iteration))
         self._check_finite("gradient", found.mean, state.iteration)
         with jax.enable_x64(True):
-            vector, optimizer = jax.device_get(self.step(state.vector, found.mean, state.optimizer))
+            vector, optimizer = jax.device_get(self.step(state.vector, found.mean, found.fisher, state.optimizer))
         self._check_finite("meta-parameter", vector, state.iteration)
         row = HistoryRow(
             iteration=state.iteration,
@@ -206,8 +230,8 @@ class _Training:
         )
         return row, state._replace(iteration=state.iteration + 1, vector=vector, optimizer=optimizer)
 
-    def _step(self, vector: Any, ascent: Any, state: Any) -> tuple[Any, Any]:
-        updates, state = self.optimizer.update(-ascent, state, vector)
+    def _step(self, vector: Any, ascent: Any, fisher: Any, state: Any) -> tuple[Any, Any]:
+        updates, state = self.optimizer.update(-ascent, state, vector, fisher=fisher)
         return optax.apply_updates(vector, updates), state
 
     def _try_optimizer(self) -> None:
@@ -215,7 +239,8 @@ class _Training:
         try:
             with jax.enable_x64(True):
                 state = self.start()
-                moved, later = self.step(state.vector, np.ones_like(state.vector), state.optimizer)
+                size = state.vector.size
+                moved, later = self.step(state.vector, np.ones(size), np.eye(size), state.optimizer)
                 finite = np.all(np.isfinite(moved)) and all(
                     np.asarray(leaf).dtype.kind in "biuf" for leaf in jax.tree.leaves(later)
                 )
@@ -229,12 +254,23 @@ class _Training:
         return iteration % self.settings.check_every == 0
 
     def _validated(self, state: State) -> tuple[State, float]:
-        """The state with its policy tried on the validation episodes, and the regret it had there."""
-        policy = with_parameters(self.policy, state.vector)
-        regret = float(np.mean(simulated(self.simulations, policy, self.selection).regret))
+        """The state with its policy tried on the validation episodes, and the regret it had there.
+
+        Where an optimizer has a trust region, a policy that is worse there than the best so far, beyond doubt, is taken
+        back to it, and trusted steps are shortened.
+        """
+        regrets = self._validation_regrets(state.vector)
+        regret = float(np.mean(regrets))
         if regret < state.best_regret:
-            state = state._replace(best_vector=state.vector, best_regret=regret)
+            return state._replace(best_vector=state.vector, best_regret=regret), regret
+        if has_trust(state.optimizer) and not np.array_equal(state.vector, state.best_vector):
+            worse = regrets - self._validation_regrets(state.best_vector)
+            if np.mean(worse) > HURTS_Z * np.std(worse) / np.sqrt(len(worse)):
+                state = state._replace(vector=state.best_vector, optimizer=with_less_trust(state.optimizer))
         return state, regret
+
+    def _validation_regrets(self, vector: FloatArray) -> FloatArray:
+        return np.asarray(simulated(self.simulations, with_parameters(self.policy, vector), self.selection).regret)
 
     def _confirm(self, state: State, history: list[HistoryRow], end_regret: float) -> Run:
         """The selected policy against the start, on episodes that took no part in selecting it."""
@@ -280,16 +316,3 @@ class _Training:
 
 def _lists(policy: SamplingPolicy) -> dict[str, Any]:
     return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
-
-
-def _describe(
-    problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
-) -> Configuration:
-    """The run as a configuration from which it can be resumed."""
-    try:
-        described = EstimatorSettings.of(estimator)
-    except BadInput as unregistered:
-        raise BadInput(
-            f"out must be left out with estimator {estimator.name}, whose run could not be resumed: {unregistered}"
-        ) from None
-    return Configuration(problem=to_data(problem), policy=to_data(policy), estimator=described, training=settings)

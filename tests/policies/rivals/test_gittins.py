@@ -1,6 +1,7 @@
 """Finite-horizon Gittins indices against slow, independent computations; and the cache that keeps them."""
 
 import functools
+import io
 import os
 
 import numpy as np
@@ -12,7 +13,7 @@ import tsgrad as tg
 from tsgrad.policies.rivals import gittins
 from tsgrad.policies.rivals.gittins_bernoulli import bernoulli_indices
 from tsgrad.policies.rivals.gittins_gaussian import gaussian_bonuses
-from tsgrad.policies.rivals.kept_table import kept_table
+from tsgrad.policies.rivals.kept_table import digest, kept_table
 from tsgrad.problems.tabled import beta_cells
 
 
@@ -57,15 +58,19 @@ def slow_bernoulli_index(a, b, left):
         mean = a / (a + b)
         return mean - price + mean * value(1, 0, left - 1) + (1 - mean) * value(0, 1, left - 1)
 
-    return optimize.brentq(excess, 0, 1, xtol=1e-12)
+    return optimize.brentq(excess, 0, 1, xtol=1e-15, rtol=1e-14)
 
 
-@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (0.3, 0.8), (20.0, 300.0)])
+@pytest.mark.parametrize(
+    ("alpha", "beta"), [(1.0, 1.0), (0.3, 0.8), (20.0, 300.0), (1000.0, 3000.0), (0.5, 5000.0), (1e9, 3e9)]
+)
 def test_bernoulli_indices_against_recursion(alpha, beta):
+    """However narrow the prior is: within 1e-4, and within 0.005 of its standard deviation."""
     found = bernoulli_indices(alpha, beta, 16)
+    prior_std = np.sqrt(alpha * beta / (alpha + beta + 1)) / (alpha + beta)
     for successes, failures, left in [(0, 0, 1), (0, 0, 2), (0, 0, 16), (3, 1, 5), (0, 7, 9), (5, 0, 11), (1, 2, 3)]:
         expected = slow_bernoulli_index(alpha + successes, beta + failures, left)
-        assert abs(found[left - 1, successes, failures] - expected) < 1e-4
+        assert abs(found[left - 1, successes, failures] - expected) < min(1e-4, 0.005 * prior_std)
 
 
 def test_tables_are_laid_out_by_time():
@@ -102,7 +107,7 @@ def counted(calls):
 def test_tables_are_kept(cache):
     calls = []
     for horizon in (5, 5, 3, 8, 5):
-        assert kept_table("some", horizon, counted(calls))[2, 2] == 0.5
+        assert kept_table("some", horizon, counted(calls), rank=2)[2, 2] == 0.5
     assert calls == [5, 8]
     assert [path.name for path in cache.iterdir()] == ["some.npz"]
 
@@ -115,23 +120,45 @@ def test_tables_are_kept(cache):
         lambda whole: whole[:60] + bytes([whole[60] ^ 255]) + whole[61:],
         lambda whole: b"nonsense",
         lambda whole: np.array([1.0]).dumps(),  # a pickle
+        lambda whole: archive(table=np.full((5, 5), 0.25)),  # no digest
+        lambda whole: archive(table=np.full((5, 5), 0.25), sha256="0" * 64),  # that of another
+        lambda whole: archive(table=np.full((5, 5, 5), 0.5), sha256=digest("some", np.full((5, 5, 5), 0.5))),
+        lambda whole: archive(table=np.full((5, 5), 0.25), sha256=digest("other", np.full((5, 5), 0.25))),
     ],
 )
 def test_damaged_files_are_computed_again(cache, damage):
     calls = []
-    kept_table("some", 5, counted(calls))
+    kept_table("some", 5, counted(calls), rank=2)
     path = cache / "some.npz"
     path.write_bytes(damage(path.read_bytes()))
-    np.testing.assert_array_equal(kept_table("some", 5, counted(calls)), np.full((5, 5), 0.5))
-    kept_table("some", 5, counted(calls))
+    np.testing.assert_array_equal(kept_table("some", 5, counted(calls), rank=2), np.full((5, 5), 0.5))
+    kept_table("some", 5, counted(calls), rank=2)
     assert calls == [5, 5]
+
+
+def archive(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("bit", range(0, 8000, 97))
+def test_no_flipped_bit_is_believed(cache, bit):
+    """A bit of the file, wherever it is: the table is that of before, kept or computed."""
+    wanted = np.arange(25.0).reshape(5, 5)
+    kept_table("some", 5, lambda steps: wanted, rank=2)
+    path = cache / "some.npz"
+    content = bytearray(path.read_bytes())
+    content[bit // 8 % len(content)] ^= 1 << bit % 8
+    path.write_bytes(content)
+    np.testing.assert_array_equal(kept_table("some", 5, lambda steps: wanted, rank=2), wanted)
 
 
 def test_a_cache_that_cant_be_written_costs_time_only(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(platformdirs, "user_cache_dir", lambda name: str(tmp_path / "file" / name))
     calls = []
-    assert kept_table("some", 5, counted(calls)).shape == (5, 5)
+    assert kept_table("some", 5, counted(calls), rank=2).shape == (5, 5)
     assert calls == [5]
 
 

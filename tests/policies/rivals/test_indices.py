@@ -1,10 +1,13 @@
 """Bayes-UCB and optimistic Gittins indices against slow, independent computations."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
 import tsgrad as tg
+from tsgrad.policies.rivals.bayes_ucb import BetaQuantile, upper_quantile
 from tsgrad.policies.rivals.optimistic_gittins import optimistic_bonus
 from tsgrad.problems.tabled import beta_cells
 
@@ -38,6 +41,31 @@ def test_bayes_ucb_is_the_quantile(problem, quantile):
         law = posterior(problem, arm, cell)
         expected = law.ppf(levels[t - 1]) - law.mean() if levels[t - 1] > 0 else 0.0
         np.testing.assert_allclose(table[arm, t - 1, cell], expected, atol=1e-9)
+
+
+def test_bayes_ucb_of_long_horizons_needs_no_table():
+    """Beyond T = 405; quantiles computed as they are needed are those of the table, and lead to the same choices."""
+    assert isinstance(tg.BayesUCB().prepare(BERNOULLI, 1000), BetaQuantile)
+    tabled = tg.BayesUCB().prepare(BERNOULLI, HORIZON)
+    computed = BetaQuantile(levels=tg.BayesUCB().levels(HORIZON))
+    where = {"horizon": HORIZON, "episodes": 256, "seed": 0, "precision": "float64"}
+    first, second = (tg.simulate(BERNOULLI, policy, **where).regret for policy in (tabled, computed))
+    np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+@pytest.mark.parametrize(("precision", "most"), [("float32", 0.01), ("float64", 1e-8)])
+def test_beta_quantiles_are_scipys(precision, most):
+    """Within `most` standard deviations of the law, from wide to narrow, far into the tail."""
+    alpha, beta = (
+        np.array([1.0, 0.5, 0.1, 0.01, 3.0, 1.0, 98.0, 1000.0, 0.5]),
+        np.array([1.0, 0.5, 0.1, 0.5, 1.0, 300.0, 4802.0, 1000.0, 5000.0]),
+    )
+    with jax.enable_x64(precision == "float64"):
+        compute = jax.jit(upper_quantile)
+        for above in (0.5, 0.1, 1e-3, 1e-5):
+            found = np.asarray(compute(jnp.asarray(alpha), jnp.asarray(beta), jnp.asarray(above)), np.float64)
+            law = stats.beta(alpha, beta)
+            assert np.all(np.abs(found - law.isf(above)) < most * law.std())
 
 
 @pytest.mark.parametrize("problem", [GAUSSIAN, BERNOULLI])
@@ -108,7 +136,10 @@ def test_scaled_thompson_lies_between_greedy_and_thompson_sampling(problem):
         (lambda: tg.TopTwoThompson(1.5), "beta must be one number from 0 to 1, got 1.5"),
         (lambda: tg.InformationDirected("entropy"), "gain must be one of variance, mutual, got 'entropy'"),
         (lambda: tg.RelaxationSampling("V0"), "penalty must be one of FH, V-Zero, INDEX, got 'V0'"),
-        (lambda: tg.BayesUCB().prepare(BERNOULLI, 500), "horizon must be smaller for a table of indices: 500 takes"),
+        (
+            lambda: tg.OptimisticGittins().prepare(BERNOULLI, 500),
+            "horizon must be smaller for a table of indices: 500 takes",
+        ),
         (
             lambda: tg.KnowledgeGradient().prepare(BERNOULLI, 5),
             # the rival that the contributing guide defines may be there too

@@ -12,7 +12,7 @@ from scipy import integrate, special, stats
 import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.policies.rivals.best_arm import sampled_best_arm
-from tsgrad.policies.rivals.best_arm_bernoulli import bernoulli_best_arm, bernoulli_information, beta_row
+from tsgrad.policies.rivals.best_arm_bernoulli import bernoulli_best_arm, bernoulli_information, beta_grid, beta_row
 from tsgrad.policies.rivals.best_arm_gaussian import gaussian_best_arm, gaussian_information
 from tsgrad.policies.rivals.information_directed import best_mixture
 from tsgrad.problems import ArmMoments, BetaArm, Context
@@ -117,7 +117,8 @@ def test_gaussian_information_against_brute_force(mean, std, noise):
 
 
 def beta_functions(alpha, beta):
-    rows = [beta_row(BetaArm(a, b), 1) for a, b in zip(alpha, beta, strict=True)]
+    arms = [BetaArm(a, b) for a, b in zip(alpha, beta, strict=True)]
+    rows = [beta_row(arm, 1, grid=beta_grid(arms)) for arm in arms]
     now, failure, success = (jnp.array([row[cell] for row in rows]) for cell in (0, 1, 2))
     mean = np.divide(alpha, np.add(alpha, beta))
     return jnp.asarray(mean, now.dtype), now, success, failure
@@ -134,6 +135,15 @@ def test_bernoulli_quantities_against_brute_force(alpha, beta):
     error = np.std(draws.max(axis=1, keepdims=True) - draws, axis=0) / np.sqrt(DRAWS)
     assert np.all(np.abs(found.shortfall - shortfall) < z_bound(18) * error + 2e-4)
     np.testing.assert_allclose(found.variance, variance, rtol=0.05, atol=1e-5)
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(98.0, 4802.0), (1e6, 1e6), (0.5, 5000.0), (0.001, 0.999)])
+def test_probabilities_add_up_however_narrow_the_arms(alpha, beta):
+    """Three arms that are alike: one third each. On a grid that knew nothing of them they added up to 0.94."""
+    mean, now, success, _ = beta_functions([alpha] * 3, [beta] * 3)
+    np.testing.assert_allclose(
+        jax.jit(bernoulli_best_arm)(mean, now, success).probability, np.full(3, 1 / 3), rtol=1e-3
+    )
 
 
 @pytest.mark.parametrize(("alpha", "beta"), BERNOULLI.values(), ids=BERNOULLI)

@@ -124,7 +124,7 @@ def some_belief(by=0.0, order=(0, 1, 2)):
     pulls, total, tries = np.array([2.0, 1.0, 3.0]), np.array([0.3, 0.4, -1.0]), np.array([4, 0, 2])
     order = list(order)
     problem = tg.GaussianBandit(prior_mean=mean[order], prior_std=std[order], noise_std=noise[order])
-    return problem, GaussianBelief(jnp.array(pulls[order]), jnp.array((total + by * pulls)[order])), tries[order]
+    return problem, GaussianBelief(jnp.array(pulls[order]), jnp.array(total[order])), tries[order]
 
 
 @pytest.mark.formulas

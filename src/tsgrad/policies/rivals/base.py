@@ -73,12 +73,22 @@ class TableRival(PreparedRival):
 
 def stacked_rows(row: Callable[[Any, int], FloatArray], model: TabledArms, horizon: int, *, steps: int) -> FloatArray:
     """A row for each arm, or one where arms are alike but for their prior means: [arm or 1, steps, cell]."""
-    arms: list[Any] = list(model.tabled_arms())
-    if len(set(arms)) == 1:
-        arms = arms[:1]
-    check_size(len(arms) * steps * arms[0].cell_count(horizon), horizon)
+    arms = _unlike(model)
+    check_size(table_size(model, horizon, steps=steps), horizon)
     rows = {arm: row(arm, horizon) for arm in set(arms)}
     return np.stack([rows[arm] for arm in arms])
+
+
+def table_size(model: TabledArms, horizon: int, *, steps: int) -> int:
+    """How many entries `stacked_rows` have."""
+    arms = _unlike(model)
+    return len(arms) * steps * int(arms[0].cell_count(horizon))
+
+
+def _unlike(model: TabledArms) -> list[Any]:
+    """The arms, or one of them where they are all alike."""
+    arms: list[Any] = list(model.tabled_arms())
+    return arms[:1] if len(set(arms)) == 1 else arms
 
 
 def has_normal_arms(model: Problem) -> bool:

@@ -18,8 +18,8 @@ from tsgrad.policies.rivals.best_arm import sampled_best_arm
 from tsgrad.policies.rivals.best_arm_bernoulli import (
     bernoulli_best_arm,
     bernoulli_information,
+    beta_grid,
     beta_row,
-    beta_row_entries,
 )
 from tsgrad.policies.rivals.best_arm_gaussian import far_below, gaussian_best_arm, gaussian_information
 from tsgrad.problems import AnyProblem, BetaArm, Context, FiniteArms, NormalArm, Problem, TabledArms, largest
@@ -60,8 +60,10 @@ class InformationDirected(PreparedRival):
             case NormalArm():
                 return GaussianInformationDirected(self.gain, normal_arms(model).noise_std)
             case BetaArm() as arm:
-                check_size(model.arms * beta_row_entries(arm, horizon), horizon)
-                return BernoulliInformationDirected(self.gain, stacked_rows(beta_row, model, horizon, steps=1))
+                grid = beta_grid(model.tabled_arms())
+                check_size(model.arms * arm.cell_count(horizon + 1) * len(grid), horizon)
+                row = functools.partial(beta_row, grid=grid)
+                return BernoulliInformationDirected(self.gain, stacked_rows(row, model, horizon, steps=1))
         if self.gain == "mutual":
             raise BadInput(
                 f"gain must be 'variance' for {type(model).__name__}: 'mutual' is for Gaussian and Bernoulli arms"
@@ -171,8 +173,11 @@ def best_mixture(shortfall: Float[Array, "K"], gain: Float[Array, "K"], context:
     learnt = gain + first * rise
     ratio = jnp.where(learnt > 0, lost**2 / jnp.where(learnt > 0, learnt, 1.0), jnp.inf)
     ratio = jnp.where(lost > 0, ratio, 0.0)
+    # A pair is looked at once: its two orders differ by rounding alone, which must not decide who comes first.
+    offered = jnp.triu(jnp.ones_like(ratio, dtype=bool))
     if context.available is not None:
-        ratio = jnp.where(context.available[:, None] & context.available, ratio, jnp.inf)
+        offered &= context.available[:, None] & context.available
+    ratio = jnp.where(offered, ratio, jnp.inf)
     pair = jnp.divmod(jnp.argmin(ratio), gain.shape[0])
     least = largest(-shortfall, context)
     nothing = ~jnp.isfinite(ratio[pair])

@@ -1,0 +1,16 @@
+"""`tsgrad`, and `python -m tsgrad`: Ctrl-C counts from here on, before anything large is imported."""
+
+import os
+import signal
+
+
+def main() -> None:
+    """The command line."""
+    signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
+    from tsgrad.cli import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+// The bonus law, for any arms that know mean, standard deviation and strength of what is believed of them.
+// The formulas are those of tsgrad/policies/bonus.py.
+
+#pragma once
+
+#include "contest.hpp"
+#include "law.hpp"
+
+namespace tsgrad {
+
+template <class Arms>
+class Bonus {
+ public:
+  using Real = typename Arms::Real;
+  static constexpr const char* kName = "bonus";
+  static constexpr bool kScored = true, kConditional = true;
+  static constexpr int kMostDegree = 8;
+  static constexpr double kLeast = -3, kMost = 3;  // of the logarithm of the spread
+
+  Bonus(const Arms& arms, const Fields& policy, int horizon)
+      : arms_(arms), count_(arms.count), own_(policy.get("arm_bonus").shape.at(0) > 0),
+        low_(std::log(policy.number("least_known"))) {
+    const Field& bonus = policy.get("bonus");
+    const Field& log_spread = policy.get("log_spread");
+    const std::size_t terms = bonus.shape.at(0);
+    while (term_count(degree_) < terms) ++degree_;
+    if (degree_ > kMostDegree || term_count(degree_) != terms || log_spread.shape != bonus.shape)
+      throw std::invalid_argument("policy fields 'bonus' and 'log_spread' must be those of polynomials");
+    score_ = {{"bonus", terms, terms}, {"log_spread", terms, terms}};
+    if (own_) {
+      const PerArm own_bonus = policy.per_arm("arm_bonus", count_), own_spread = policy.per_arm("arm_log_spread", count_);
+      for (int k = 0; k < count_; ++k)
+        own_bonus_.push_back(Real(own_bonus[k])), own_spread_.push_back(Real(own_spread[k]));
+      const std::size_t rows = static_cast<std::size_t>(count_);
+      score_.push_back({"arm_bonus", rows, rows}), score_.push_back({"arm_log_spread", rows, rows});
+    } else {
+      policy.get("arm_log_spread");
+      own_bonus_.assign(count_, Real(0)), own_spread_.assign(count_, Real(0));
+    }
+    inverse_range_ = 2 / std::max(std::log(policy.number("most_known")) - double(low_), 1e-6);
+    const double most = std::log(policy.number("most_left"));
+    for (int t = 1; t <= horizon; ++t) {
+      const double scaled = (2 * std::log(double(horizon - t + 1)) - most) / std::max(most, 1e-6);
+      double powers[kMostDegree + 1];
+      chebyshev(std::clamp(scaled, -1.0, 1.0), powers);
+      std::size_t term = 0;
+      for (int j = 0; j <= degree_; ++j) {
+        double of_bonus = 0, of_spread = 0;
+        for (int i = 0; i + j <= degree_; ++i, ++term)
+          of_bonus += bonus.data[term] * powers[i], of_spread += log_spread.data[term] * powers[i];
+        bonus_.push_back(Real(of_bonus)), spread_.push_back(Real(of_spread)), left_.push_back(Real(powers[j]));
+      }
+    }
+  }
+
+  const std::vector<ScoreRows>& score() const { return score_; }
+
+  // What is believed of each arm, which changes only when it is pulled, and room for the draws of a step.
+  struct Cache {
+    explicit Cache(int arms)
+        : mean(row_of(arms)), std(row_of(arms)), known(kMostDegree * row_of(arms)), residual(row_of(arms)),
+          location(row_of(arms)), scale(row_of(arms)), moves(row_of(arms)) {}
+    Buffer<Real> mean, std;                         // of the arm's expected reward
+    Buffer<Real> known;                             // [degree][K][lanes]: Chebyshev's polynomials, from T_1 on
+    Buffer<Real> residual, location, scale, moves;  // of the step's draws; whether the spread is within its bounds
+  };
+
+  void start(Cache& cache) const {
+    Choice<Real> arm;
+    Lanes<Real> zero;
+    zero.fill(0);
+    for (int k = 0; k < count_; ++k) {
+      arm.fill(k);
+      renew(cache, arm, zero, zero);
+    }
+  }
+
+  void renew(Cache& cache, const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total) const {
+    Lanes<Real> mean, std, strength, previous, known;
+    arms_.moments(arm, pulls, total, mean, std, strength);
+    TSGRAD_EACH_LANE {
+      const Real scaled = (logarithm(strength[l]) - low_) * inverse_range_ - 1;
+      strength[l] = scaled < -1 ? Real(-1) : scaled > 1 ? Real(1) : scaled;
+      previous[l] = 1, known[l] = strength[l];
+    }
+    TSGRAD_EACH_LANE {
+      const std::size_t at = arm[l] * kLanes + l;
+      cache.mean[at] = mean[l], cache.std[at] = std[l];
+    }
+    for (int j = 1; j <= degree_; ++j) {
+      Real* const row = cache.known.data() + (j - 1) * row_of(count_);
+      TSGRAD_EACH_LANE row[arm[l] * kLanes + l] = known[l];
+      TSGRAD_EACH_LANE {
+        const Real next = 2 * strength[l] * known[l] - previous[l];
+        previous[l] = known[l], known[l] = next;
+      }
+    }
+  }
+
+  template <class Score>
+  void draw(Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
+            Choice<Real>& arm) const {
+    Contest<Real> contest(open, arm);
+    Lanes<Real> z[2];
+    for (int k = 0; k < count_; ++k) {
+      if (k % 2 == 0)
+        TSGRAD_EACH_LANE {
+          const NormalPair<Real> pair = normal_pair<Real>(keys[l], t, k / 2);
+          z[0][l] = pair.even, z[1][l] = pair.odd;
+        }
+      draw_arm(cache, contest, t, k, z[k & 1], Score::kAsked);
+    }
+    if constexpr (Score::kAsked) put_score(cache, contest, t, score);
+  }
+
+ private:
+  static std::size_t term_count(int degree) { return static_cast<std::size_t>(degree + 1) * (degree + 2) / 2; }
+
+  void chebyshev(double x, double* values) const {
+    values[0] = 1, values[1] = x;
+    for (int i = 2; i <= degree_; ++i) values[i] = 2 * x * values[i - 1] - values[i - 2];
+  }
+
+  TSGRAD_INLINE void draw_arm(Cache& cache, Contest<Real>& contest, int t, int k, const Lanes<Real>& residual,
+                              bool keep) const {
+    const std::size_t step = static_cast<std::size_t>(t - 1) * (degree_ + 1);
+    Lanes<Real> u, v, location, scale;
+    u.fill(bonus_[step] + own_bonus_[k]), v.fill(spread_[step] + own_spread_[k]);
+    for (int j = 1; j <= degree_; ++j) {
+      const Real* const known = cache.known.data() + (j - 1) * row_of(count_) + row_of(k);
+      const Real of_bonus = bonus_[step + j], of_spread = spread_[step + j];
+      TSGRAD_EACH_LANE u[l] += of_bonus * known[l], v[l] += of_spread * known[l];
+    }
+    const Real* const mean = cache.mean.data() + row_of(k);
+    const Real* const std = cache.std.data() + row_of(k);
+    TSGRAD_EACH_LANE {
+      const Real kept = v[l] < Real(kLeast) ? Real(kLeast) : v[l] > Real(kMost) ? Real(kMost) : v[l];
+      location[l] = mean[l] + std[l] * u[l];
+      scale[l] = std[l] * exponential(kept);
+    }
+    contest.offer(k, [&](int l) { return location[l] + scale[l] * residual[l]; });
+    if (!keep) return;
+    Real* const kept_residual = cache.residual.data() + row_of(k);
+    Real* const kept_location = cache.location.data() + row_of(k);
+    Real* const kept_scale = cache.scale.data() + row_of(k);
+    Real* const moves = cache.moves.data() + row_of(k);
+    TSGRAD_EACH_LANE {
+      kept_residual[l] = residual[l], kept_location[l] = location[l], kept_scale[l] = scale[l];
+      moves[l] = v[l] > Real(kLeast) && v[l] < Real(kMost) ? Real(1) : Real(0);
+    }
+  }
+
+  template <class Score>
+  void put_score(const Cache& cache, const Contest<Real>& contest, int t, const Score& score) const {
+    // The score in u and v of each arm, times Chebyshev's polynomials of what is known, summed over arms.
+    Lanes<Real> by_bonus[kMostDegree + 1], by_spread[kMostDegree + 1], first, square;
+    for (int j = 0; j <= degree_; ++j) by_bonus[j].fill(0), by_spread[j].fill(0);
+    const std::size_t terms = term_count(degree_);
+    for (int k = 0; k < count_; ++k) {
+      const Real* const location = cache.location.data() + row_of(k);
+      const Real* const scale = cache.scale.data() + row_of(k);
+      const Real* const std = cache.std.data() + row_of(k);
+      const Real* const residual = cache.residual.data() + row_of(k);
+      const Real* const moves = cache.moves.data() + row_of(k);
+      if (score.conditional) {
+        contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return scale[l]; }, first, square);
+      } else {
+        TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;
+      }
+      TSGRAD_EACH_LANE {
+        first[l] *= std[l] / scale[l], square[l] *= moves[l];
+        by_bonus[0][l] += first[l], by_spread[0][l] += square[l];
+      }
+      for (int j = 1; j <= degree_; ++j) {
+        const Real* const known = cache.known.data() + (j - 1) * row_of(count_) + row_of(k);
+        TSGRAD_EACH_LANE by_bonus[j][l] += first[l] * known[l], by_spread[j][l] += square[l] * known[l];
+      }
+      if (own_) {
+        Real* const own_bonus = score.rows + (2 * terms + k) * kLanes;
+        Real* const own_spread = own_bonus + row_of(count_);
+        TSGRAD_EACH_LANE score.put(own_bonus, l, first[l]), score.put(own_spread, l, square[l]);
+      }
+    }
+    const Real* const left = left_.data() + static_cast<std::size_t>(t - 1) * (degree_ + 1);
+    Real* row = score.rows;
+    for (int j = 0; j <= degree_; ++j)
+      for (int i = 0; i + j <= degree_; ++i, row += kLanes) {
+        Real* const spread_row = row + terms * kLanes;
+        TSGRAD_EACH_LANE {
+          score.put(row, l, left[i] * by_bonus[j][l]);
+          score.put(spread_row, l, left[i] * by_spread[j][l]);
+        }
+      }
+  }
+
+  const Arms& arms_;
+  const int count_;
+  const bool own_;  // whether arms have terms of their own
+  const Real low_;
+  int degree_ = 0;
+  Real inverse_range_;
+  std::vector<ScoreRows> score_;
+  std::vector<Real> own_bonus_, own_spread_;    // [K]
+  std::vector<Real> bonus_, spread_, left_;  // [T][degree + 1]: coefficients of T_j(y), and T_j(x)
+};
+
+}  // namespace tsgrad

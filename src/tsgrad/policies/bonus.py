@@ -1,0 +1,273 @@
+"""The bonus law: a learned bonus and spread for every arm, by how much is left to do and how much is known of it."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tsgrad.arrays import FloatArray, Leaf
+from tsgrad.checks import BadInput, check_array, check_count, check_type
+from tsgrad.laws import NormalLaw
+from tsgrad.policies.base import Clock, Memoryless, SamplesArmValues
+from tsgrad.problems import AnyProblem, Context, FiniteArms
+from tsgrad.registry import register
+from tsgrad.streams import Address, Purpose, Stream
+
+LEAST_LOG_SPREAD, MOST_LOG_SPREAD = -3.0, 3.0  # without a floor the gradient's noise grows a hundredfold
+_MOST_DEGREE = 8
+_SHORTEST = 1e-6  # range of a logarithm
+_CONTEXTS = 256  # that are looked at to find how different arms can be
+
+
+def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: N802
+    """The bonus law for a problem, starting as Thompson sampling.
+
+    Args:
+        problem: what it is to play; any with finitely many arms.
+        degree: of the polynomials that bonus and spread are.
+
+    Returns:
+        The policy. It has terms of its own for each arm where arms differ before anything was seen of them.
+
+    For Gaussian arms, and all whose expected rewards have normal posteriors that are independent, it starts as plain
+    Thompson sampling exactly; elsewhere as its approximation with independent normal draws of the arms' values.
+
+        >>> from tsgrad.problems import BernoulliBandit
+        >>> policy = BonusThompson(BernoulliBandit(arms=3))
+        >>> print(policy.meta_parameters()["bonus"])
+        [0. 0. 0. 0. 0. 0. 0. 0. 0. 0.]
+
+    """
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    degree = check_count("degree", degree, least=0)
+    if degree > _MOST_DEGREE:
+        raise BadInput(f"degree must be at most {_MOST_DEGREE}, got {degree}")
+    model = _finite(problem)
+    terms = np.zeros((degree + 1) * (degree + 2) // 2)
+    own = np.zeros(model.arms if _PriorArms.of(problem).differ else 0)
+    return Bonus(bonus=terms, log_spread=terms, arm_bonus=own, arm_log_spread=own)
+
+
+@register("bonus")
+class Bonus(Memoryless, SamplesArmValues):
+    """Draws arm k's value from N(m + s u, (s exp v)^2), m and s the posterior's mean and standard deviation.
+
+    u, the bonus, and v, the spread, are polynomials of x, the logarithm of the steps left, and y, that of the arm's
+    strength: how many rewards the belief about it is worth. Both are scaled to [-1, 1], from one step to `most_left`
+    and from `least_known` to `most_known`, which are those of the problem and the horizon where they are not given.
+    `bonus` and `log_spread` are coefficients of T_i(x) T_j(y), T Chebyshev's polynomials, with i + j up to the degree,
+    those of j = 0 first; `arm_bonus` and `arm_log_spread` are added for each arm. Axes: [D], [D], [K] or [0], the same.
+    """
+
+    bonus: Leaf
+    log_spread: Leaf
+    arm_bonus: Leaf
+    arm_log_spread: Leaf
+    most_left: Leaf | None
+    least_known: Leaf | None
+    most_known: Leaf | None
+
+    def __init__(
+        self,
+        *,
+        bonus: Any,
+        log_spread: Any,
+        arm_bonus: Any = (),
+        arm_log_spread: Any = (),
+        most_left: Any = None,
+        least_known: Any = None,
+        most_known: Any = None,
+    ) -> None:
+        self.bonus, self.log_spread = check_array("bonus", bonus), check_array("log_spread", log_spread)
+        self.arm_bonus = check_array("arm_bonus", arm_bonus)
+        self.arm_log_spread = check_array("arm_log_spread", arm_log_spread)
+        for pair in (("bonus", "log_spread"), ("arm_bonus", "arm_log_spread")):
+            shapes = [np.shape(getattr(self, name)) for name in pair]
+            if shapes[0] != shapes[1] or len(shapes[0]) != 1:
+                raise BadInput(
+                    f"{pair[0]} and {pair[1]} must be lists of the same length, got {shapes[0]}, {shapes[1]}"
+                )
+        _degree_of(self.bonus)
+        self.most_left = None if most_left is None else check_array("most_left", most_left, above=0)
+        self.least_known = None if least_known is None else check_array("least_known", least_known, above=0)
+        self.most_known = None if most_known is None else check_array("most_known", most_known, above=0)
+
+    def prepare(self, problem: AnyProblem, horizon: int) -> "Bonus":
+        model = _finite(problem)
+        if self.arm_bonus.shape[0] not in (0, model.arms):
+            raise BadInput(
+                f"policy has meta-parameters for {self.arm_bonus.shape[0]} arms, the problem has {model.arms}"
+            )
+        least, most = self.least_known, self.most_known
+        if least is None or most is None:
+            strength = _PriorArms.of(problem).strength
+            least = np.asarray(np.min(strength)) if least is None else least
+            most = np.asarray(np.max(strength) + horizon) if most is None else most
+        return Bonus(
+            bonus=self.bonus,
+            log_spread=self.log_spread,
+            arm_bonus=self.arm_bonus,
+            arm_log_spread=self.arm_log_spread,
+            most_left=horizon if self.most_left is None else self.most_left,
+            least_known=least,
+            most_known=most,
+        )
+
+    def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> NormalLaw:
+        moments = model.arm_moments(belief, context)
+        terms = self._terms(clock.left, model.strength(belief, context))
+        # A sum of products for each arm, which XLA vectorises; a matrix product would leave it for a library.
+        u = jnp.sum(jnp.asarray(self.bonus)[:, None] * terms, axis=0)
+        v = jnp.sum(jnp.asarray(self.log_spread)[:, None] * terms, axis=0)
+        if self.arm_bonus.shape[0]:
+            u, v = u + self.arm_bonus, v + self.arm_log_spread
+        spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))
+        return NormalLaw(moments.mean + moments.std * u, moments.std * spread)
+
+    def _terms(self, left: Any, strength: Float[Array, "K"]) -> Float[Array, "D K"]:
+        (no_time, all_time), (least, most) = self.log_ranges(jnp)
+        x = jnp.clip(_scaled(jnp.log(left), no_time, all_time), -1, 1)
+        y = jnp.clip(_scaled(jnp.log(strength), least, most), -1, 1)
+        degree = _degree_of(self.bonus)
+        of_left, of_known = _chebyshev(x, degree), _chebyshev(y, degree)
+        return jnp.stack([of_left[i] * of_known[j] for i, j in term_degrees(degree)])
+
+    def log_ranges(self, library: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        """From where to where the logarithms of steps left and strength are scaled, by NumPy or JAX."""
+        ends = (self.most_left, self.least_known, self.most_known)
+        if None in ends:
+            raise BadInput("policy must be prepared for a problem and a horizon before it is asked for its law")
+        all_time, least, most = map(library.log, ends)
+        return (0.0, all_time), (least, most)
+
+    def surface(self, left: FloatArray, strength: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bonus u and logarithm v of the spread, without what arms have of their own.
+
+        Args:
+            left: steps left, this one included.
+            strength: how many rewards the belief about an arm is worth; of the shape of `left`.
+
+        Returns:
+            Both, of the same shape.
+
+        """
+        points = [
+            np.clip(_scaled(np.log(np.ravel(value)), *scale), -1, 1)
+            for value, scale in zip((left, strength), self.log_ranges(np), strict=True)
+        ]
+        terms = _polynomials(points, _degree_of(self.bonus))
+        spread = np.clip(terms @ self.log_spread, LEAST_LOG_SPREAD, MOST_LOG_SPREAD)
+        return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
+
+    def rescaled(self, problem: AnyProblem, horizon: int) -> "Bonus":
+        """The same bonus and spread, as polynomials scaled to another horizon: where training there can start.
+
+        Args:
+            problem: what is played.
+            horizon: of the episodes.
+
+        Returns:
+            The policy, the same wherever both scales reach.
+
+        """
+        fresh = Bonus(
+            bonus=self.bonus, log_spread=self.log_spread, arm_bonus=self.arm_bonus, arm_log_spread=self.arm_log_spread
+        ).prepare(problem, horizon)
+        degree = _degree_of(self.bonus)
+        nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+        new = [grid.ravel() for grid in np.meshgrid(nodes, nodes)]
+        old = [
+            _scaled((low + high + value * (high - low)) / 2, *range_then)
+            for value, (low, high), range_then in zip(new, fresh.log_ranges(np), self.log_ranges(np), strict=True)
+        ]
+        # A polynomial is one in any scale: that which agrees at these points agrees everywhere.
+        change = np.linalg.lstsq(_polynomials(new, degree), _polynomials(old, degree), rcond=None)[0]
+        return Bonus(
+            bonus=change @ self.bonus,
+            log_spread=change @ self.log_spread,
+            arm_bonus=self.arm_bonus,
+            arm_log_spread=self.arm_log_spread,
+            most_left=fresh.most_left,
+            least_known=fresh.least_known,
+            most_known=fresh.most_known,
+        )
+
+    def trainable(self) -> Any:
+        scales = {"most_left", "least_known", "most_known"}
+        return jax.tree_util.tree_map_with_path(lambda path, _: path[0].name not in scales, self)
+
+    def meta_parameters(self) -> dict[str, FloatArray]:
+        names = ("bonus", "log_spread", "arm_bonus", "arm_log_spread")
+        return {name: np.asarray(getattr(self, name)) for name in names if np.size(getattr(self, name))}
+
+
+def term_degrees(degree: int) -> list[tuple[int, int]]:
+    """(i, j) of every term T_i(x) T_j(y) with i + j up to the degree, in the order of the coefficients.
+
+    >>> term_degrees(1)
+    [(0, 0), (1, 0), (0, 1)]
+    """
+    return [(i, j) for j in range(degree + 1) for i in range(degree + 1 - j)]
+
+
+def _degree_of(coefficients: Any) -> int:
+    terms = np.shape(coefficients)[0]
+    degree = round((float(np.sqrt(8 * terms + 1)) - 3) / 2)
+    if degree < 0 or degree > _MOST_DEGREE or (degree + 1) * (degree + 2) // 2 != terms:
+        raise BadInput(f"bonus must have 1, 3, 6, 10 or more coefficients, as many as a polynomial has, got {terms}")
+    return degree
+
+
+def _scaled(value: Any, low: Any, high: Any) -> Any:
+    """From [low, high] to [-1, 1]; where both ends are one, to the middle."""
+    return (2 * value - low - high) / (high - low + (high - low < _SHORTEST) * _SHORTEST)
+
+
+def _chebyshev(x: Any, degree: int) -> list[Any]:
+    """T_0(x) to T_degree(x)."""
+    terms = [jnp.ones_like(x), x]
+    for _ in range(degree - 1):
+        terms.append(2 * x * terms[-1] - terms[-2])
+    return terms[: degree + 1]
+
+
+def _polynomials(points: list[FloatArray], degree: int) -> FloatArray:
+    """Every term at points x, y [n] on the host: [n, D]."""
+    of_x, of_y = (np.polynomial.chebyshev.chebvander(value, degree) for value in points)
+    return np.stack([of_x[:, i] * of_y[:, j] for i, j in term_degrees(degree)], axis=1)
+
+
+def _finite(problem: AnyProblem) -> FiniteArms:
+    if not isinstance(problem.model, FiniteArms):
+        raise BadInput(f"problem must have finitely many arms, got {type(problem.model).__name__}")
+    return problem.model
+
+
+class _PriorArms(NamedTuple):
+    """What is known of the arms at the first step of episodes. Axes: [episode, K] each."""
+
+    mean: FloatArray
+    std: FloatArray
+    strength: FloatArray
+
+    @classmethod
+    def of(cls, problem: AnyProblem) -> "_PriorArms":
+        model = _finite(problem)
+
+        @jax.jit
+        @jax.vmap
+        def one(number: Any) -> Any:
+            address = Address.of(seed=0, purpose=Purpose.EVALUATION).with_episode(number)
+            context = problem.truth.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
+            belief = model.prior(1)
+            return *model.arm_moments(belief, context), model.strength(belief, context)
+
+        return cls(*(np.asarray(value, np.float64) for value in one(jnp.arange(_CONTEXTS, dtype=jnp.uint32))))
+
+    @property
+    def differ(self) -> bool:
+        """Whether arms can be told apart before anything was seen of them, in every episode."""
+        fixed = all(np.allclose(values, values[0], rtol=1e-5, atol=0) for values in self)
+        return fixed and not all(np.allclose(values[0], values[0, 0], rtol=1e-5, atol=0) for values in self)

@@ -1,0 +1,100 @@
+"""The bonus law: where it starts, what it is the law of, and how it is scaled."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import tsgrad as tg
+from exact import gaussian_gradient
+from false_alarms import largest_z, z_bound
+from tsgrad.policies import Clock, parameter_names, parameter_vector, prepared, with_parameters
+
+HETERO = tg.GaussianBandit(prior_mean=[0.2, -0.1], prior_std=[1.0, 0.7], noise_std=[0.5, 1.3])
+ALIKE = tg.GaussianBandit(arms=3, noise_std=0.5)
+
+
+def moved(problem, size=0.3, **options):
+    policy = tg.BonusThompson(problem, **options)
+    vector = parameter_vector(policy)
+    return with_parameters(policy, vector + size * np.random.default_rng(3).standard_normal(vector.shape))
+
+
+def test_terms():
+    assert len(parameter_names(tg.BonusThompson(ALIKE))) == 20
+    assert len(parameter_names(tg.BonusThompson(HETERO, degree=1))) == 2 * 3 + 2 * 2
+    contexts = tg.LinearBandit(features=tg.GaussianContexts(arms=4, dimension=3))
+    assert len(parameter_names(tg.BonusThompson(contexts, degree=2))) == 12  # arms differ, but not always in one way
+
+
+@pytest.mark.formulas
+def test_the_law():
+    """By hand, at one belief, with polynomials of degree one."""
+    policy = tg.BonusThompson(HETERO, degree=1)
+    policy = with_parameters(policy, np.array([0.1, 0.2, 0.3, -0.5, 0.4, 0.6, 0.05, -0.05, 0.2, -0.1]))
+    assert parameter_names(policy)[6] == "arm_bonus[0]"
+    ready = prepared(policy, HETERO, 10)
+    belief = HETERO.update(HETERO.prior(10), tg.Context(), jnp.asarray(0), jnp.asarray(1.0))
+    law = ready.law(HETERO, belief, None, tg.Context(), Clock(4, 10))
+    prior = HETERO.noise_std**2 / HETERO.prior_std**2
+    strength = prior + np.array([1, 0])
+    x = 2 * np.log(7) / np.log(10) - 1
+    y = 2 * np.log(strength / min(prior)) / np.log((max(prior) + 10) / min(prior)) - 1
+    bonus = 0.1 + 0.2 * x + 0.3 * y + np.array([0.05, -0.05])
+    log_spread = -0.5 + 0.4 * x + 0.6 * y + np.array([0.2, -0.1])
+    moments = HETERO.arm_moments(belief, tg.Context())
+    np.testing.assert_allclose(law.location, moments.mean + moments.std * bonus, rtol=1e-5)
+    np.testing.assert_allclose(law.scale, moments.std * np.exp(log_spread), rtol=1e-5)
+
+
+@pytest.mark.parametrize("horizon", [1, 2])
+def test_gradients_are_exact(horizon):
+    """Two estimators, 16 meta-parameters: a false alarm once in 1,000 seeds."""
+    policy = prepared(moved(HETERO, degree=2), HETERO, horizon)
+    truth = gaussian_gradient(HETERO, policy, horizon)
+    for estimator in (tg.Estimator("bayes", "self"), tg.Estimator("mean", "oracle", score="draw")):
+        found = tg.gradient(HETERO, policy, estimator, horizon=horizon, episodes=60_000, seed=1)
+        assert largest_z(found.mean, truth, found.standard_error) < z_bound(2 * truth.size)
+
+
+@pytest.mark.formulas
+def test_rescaling_changes_the_scale_alone():
+    short = prepared(moved(ALIKE), ALIKE, 50)
+    longer = short.rescaled(ALIKE, 400)
+    assert float(longer.most_left) == 400
+    belief = ALIKE.prior(400)._replace(pulls=jnp.array([0.0, 3.0, 30.0]), total=jnp.array([0.0, 1.0, -4.0]))
+    for left in (1, 7, 50):
+        laws = [
+            policy.law(ALIKE, belief, None, tg.Context(), Clock(horizon - left + 1, horizon))
+            for policy, horizon in ((short, 50), (longer, 400))
+        ]
+        np.testing.assert_allclose(laws[0].location, laws[1].location, rtol=1e-4)
+        np.testing.assert_allclose(laws[0].scale, laws[1].scale, rtol=1e-4)
+
+
+def test_one_step_has_no_time_to_scale():
+    run = tg.simulate(ALIKE, moved(ALIKE), horizon=1, episodes=1000, seed=0)
+    assert np.all(np.isfinite(run.regret))
+
+
+def test_saved_and_loaded(tmp_path):
+    policy = prepared(moved(HETERO), HETERO, 20)
+    policy.save(tmp_path / "policy.json")
+    loaded = tg.load(tmp_path / "policy.json").policy
+    np.testing.assert_array_equal(parameter_vector(loaded), parameter_vector(policy))
+    played = [tg.simulate(HETERO, one, horizon=20, episodes=300, seed=4).regret for one in (policy, loaded)]
+    np.testing.assert_array_equal(*played)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: tg.BonusThompson(tg.BallBandit(dimension=2)), "finitely many arms, got BallBandit"),
+        (lambda: tg.BonusThompson(ALIKE, degree=9), "degree must be at most 8, got 9"),
+        (lambda: tg.policies.Bonus(bonus=[0.0, 1.0], log_spread=[0.0, 1.0]), "as many as a polynomial has, got 2"),
+        (lambda: tg.policies.Bonus(bonus=[0.0], log_spread=[0.0, 1.0, 2.0]), r"same length, got \(1,\), \(3,\)"),
+        (lambda: prepared(moved(HETERO), ALIKE, 5), "meta-parameters for 2 arms, the problem has 3"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(tg.BadInput, match=message):
+        make()
