@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import secrets
+import zipfile
+import zlib
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +16,8 @@ from tsgrad.checks import BadInput, check_path
 FORMAT = 1
 TEMPORARY = ".half-written"  # what a killed process may leave behind
 CHECKSUM = "sha256"  # of everything else in an artefact
+# What NumPy's reader of archives raises on damaged ones, whichever bits were flipped.
+DAMAGED_ARCHIVE = (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, KeyError, EOFError, OSError)
 EDITED = "edited"  # in its place, by whoever changes a file and means it
 
 

@@ -129,6 +129,7 @@ def test_bad_episodes():
         return array
 
     cases = [
+        (live._replace(pseudo_action=None), "episodes.pseudo_action must hold what the policy drew, got nothing"),
         (wrong("arm", lambda arm: put(arm, (2, 1), 5)), r"episodes.arm\[2, 1\] must be an arm from 0 to 1, got 5"),
         (wrong("arm", lambda arm: arm.astype(float)), "episodes.arm must hold whole numbers, got float64"),
         (wrong("reward", lambda reward: put(reward, (1, 2), np.nan)), r"episodes.reward\[1, 2\] must be finite"),

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import math
-import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pydantic
 
-from tsgrad.artefact import read_json, write_json, write_whole
+from tsgrad.artefact import DAMAGED_ARCHIVE, read_json, write_json, write_whole
 from tsgrad.checks import BadInput
 from tsgrad.evaluate import FEWEST_EPISODES, Played, RegretBound, regret_bound
 from tsgrad.experiments.plan import AS_PRINTED, STABLE, Plan
@@ -153,7 +152,7 @@ def read_evaluation(path: Path, policy: Policy, plan: Plan) -> Played | None:
             if str(arrays["of"]) != _fingerprint(policy, plan):
                 return None
             return Played(**{name: arrays[name] for name in Played._fields})
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+    except DAMAGED_ARCHIVE:
         return None
 
 

@@ -5,7 +5,6 @@ import functools
 import hashlib
 import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 import pydantic
 
 from tsgrad.arrays import FloatArray
-from tsgrad.artefact import TEMPORARY, Taken, read_json, write_json, write_text, write_whole
+from tsgrad.artefact import DAMAGED_ARCHIVE, TEMPORARY, Taken, read_json, write_json, write_text, write_whole
 from tsgrad.checks import BadInput
 from tsgrad.policies import load
 from tsgrad.training.run import HistoryRow, Run
@@ -119,7 +118,7 @@ class RunFolder:
                 )
         except BadInput:
             raise
-        except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError):
+        except DAMAGED_ARCHIVE:
             raise BadInput(f"{path} is damaged: delete {self.path} and train again") from None
         return state, self._history(state.iteration)
 
