@@ -3,7 +3,7 @@
     >>> import tsgrad as tg
     >>> problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
     >>> run = tg.train(problem, tg.ReshapedThompson(problem), tg.Estimator("mean", "self"), horizon=20,
-    ...                episodes=512, iterations=40, learning_rate=0.1, seed=0)
+    ...                episodes=512, iterations=40, seed=0)
     >>> run.improved
     True
 

@@ -20,15 +20,15 @@ A configuration file:
     prior_std = 1.0
     noise_std = [0.1, 0.4, 1.0, 4.0, 10.0]
 
-    [estimator]
+    [estimator]           # may be left out
     metric = "mean"       # obs, mean, fin, bayes, q
     baseline = "self"     # null, oracle, self, value
 
     [training]
     horizon = 50
-    episodes = 2000
-    iterations = 1000
-    learning_rate = 0.05  # falls to zero; schedule = "constant" keeps it
+    episodes = 1000
+    iterations = 100
+    learning_rate = 1.0   # of the natural gradient; falls to zero, schedule = "constant" keeps it
     seed = 0
 """
 
