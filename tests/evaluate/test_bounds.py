@@ -53,6 +53,9 @@ class OtherGaussian(tg.IndependentArms):
     def arm_moments(self, belief, context):
         return self.inner.arm_moments(belief, context)
 
+    def strength(self, belief, context):
+        return self.inner.strength(belief, context)
+
 
 def enumerated_reward(problem, horizon):
     """The Bayes-optimal reward, by recursion over every history, whatever the number of arms."""
