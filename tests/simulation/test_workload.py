@@ -31,7 +31,7 @@ def test_workloads_are_checked(change, message):
 @pytest.mark.parametrize("engine", ["jax", "native"])
 def test_parts_of_a_workload_are_the_episodes_of_one_whole(engine):
     estimators = {"mean/oracle": tg.Estimator("mean", "oracle")}
-    where = {"horizon": 4, "seed": 3, "engine": engine}
+    where = {"horizon": 4, "seed": 3, "engine": engine, "precision": "float64"}
     whole = tg.episode_gradients(PROBLEM, POLICY, estimators, episodes=700, **where)["mean/oracle"]
     parts = [
         tg.episode_gradients(PROBLEM, POLICY, estimators, episodes=number, first_episode=first, **where)["mean/oracle"]
@@ -39,5 +39,5 @@ def test_parts_of_a_workload_are_the_episodes_of_one_whole(engine):
     ]
     np.testing.assert_array_equal(np.concatenate(parts), whole)
     later = tg.gradient(PROBLEM, POLICY, estimators["mean/oracle"], episodes=444, first_episode=256, **where)
-    np.testing.assert_allclose(later.mean, whole[256:].mean(axis=0), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(later.mean, whole[256:].mean(axis=0), rtol=1e-6)
     assert not np.allclose(later.mean, whole[:444].mean(axis=0), rtol=1e-3)
