@@ -100,7 +100,7 @@ class Bonus {
   template <class Score>
   void draw(Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
             Choice<Real>& arm) const {
-    Contest<Real> contest(open, arm);
+    Contest<Real, Score::kExpected> contest(open, arm);
     Lanes<Real> z[2];
     for (int k = 0; k < count_; ++k) {
       if (k % 2 == 0)
@@ -121,7 +121,8 @@ class Bonus {
     for (int i = 2; i <= degree_; ++i) values[i] = 2 * x * values[i - 1] - values[i - 2];
   }
 
-  TSGRAD_INLINE void draw_arm(Cache& cache, Contest<Real>& contest, int t, int k, const Lanes<Real>& residual,
+  template <class Contest>
+  TSGRAD_INLINE void draw_arm(Cache& cache, Contest& contest, int t, int k, const Lanes<Real>& residual,
                               bool keep) const {
     const std::size_t step = static_cast<std::size_t>(t - 1) * (degree_ + 1);
     Lanes<Real> u, v, location, scale;
@@ -150,8 +151,8 @@ class Bonus {
     }
   }
 
-  template <class Score>
-  void put_score(const Cache& cache, const Contest<Real>& contest, int t, const Score& score) const {
+  template <class Contest, class Score>
+  void put_score(const Cache& cache, const Contest& contest, int t, const Score& score) const {
     // The score in u and v of each arm, times Chebyshev's polynomials of what is known, summed over arms.
     Lanes<Real> by_bonus[kMostDegree + 1], by_spread[kMostDegree + 1], first, square;
     for (int j = 0; j <= degree_; ++j) by_bonus[j].fill(0), by_spread[j].fill(0);
@@ -162,7 +163,7 @@ class Bonus {
       const Real* const std = cache.std.data() + row_of(k);
       const Real* const residual = cache.residual.data() + row_of(k);
       const Real* const moves = cache.moves.data() + row_of(k);
-      if (score.conditional) {
+      if constexpr (Score::kExpected) {
         contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return scale[l]; }, first, square);
       } else {
         TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;

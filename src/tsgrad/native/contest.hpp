@@ -52,8 +52,9 @@ TSGRAD_INLINE Real hazard(Real x) {
   return (above + below * density) / (above * mills + below * (1 - density * mills));
 }
 
-// The largest of the values that arms are offered with, in `arm` whose it is, and the largest of the others.
-template <class Real>
+// The largest of the values that arms are offered with, in `arm` whose it is, and, with RunnerUp, the largest of the
+// others.
+template <class Real, bool RunnerUp>
 class Contest {
  public:
   Contest(const Open& open, Choice<Real>& arm) : open_(open), arm_(arm.at) {}
@@ -61,16 +62,20 @@ class Contest {
   template <class Value>
   TSGRAD_INLINE void offer(int k, const Value& value_of_lane) {
     if (k == open_.first) {
-      TSGRAD_EACH_LANE best_[l] = value_of_lane(l), second_[l] = Real(-1e30), arm_[l] = k;
+      TSGRAD_EACH_LANE best_[l] = value_of_lane(l), arm_[l] = k;
+      if constexpr (RunnerUp) second_.fill(Real(-1e30));
       ++offers_;
     } else if (open_(k)) {
       TSGRAD_EACH_LANE {
-        const Real value = value_of_lane(l);
-        const bool better = value > best_[l];
-        const Real behind = better ? best_[l] : value;
-        second_[l] = behind > second_[l] ? behind : second_[l];
-        best_[l] = better ? value : best_[l];
-        arm_[l] = better ? typename Bits<Real>::Integer(k) : arm_[l];
+        const Real value = value_of_lane(l), best = best_[l];
+        const auto arm = arm_[l];
+        const bool better = value > best;
+        if constexpr (RunnerUp) {
+          const Real behind = better ? best : value, second = second_[l];
+          second_[l] = behind > second ? behind : second;
+        }
+        best_[l] = better ? value : best;
+        arm_[l] = better ? typename Bits<Real>::Integer(k) : arm;
       }
       ++offers_;
     }
@@ -80,6 +85,7 @@ class Contest {
   template <class Location, class Scale>
   TSGRAD_INLINE void expect(int k, const Location& location, const Scale& scale, Lanes<Real>& first,
                             Lanes<Real>& square) const {
+    static_assert(RunnerUp);
     if (offers_ < 2 || !open_(k)) {  // it had no part in a choice
       first.fill(0), square.fill(0);
       return;

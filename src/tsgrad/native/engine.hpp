@@ -101,7 +101,9 @@ class Group {
     Lanes<Real> factor;
     if constexpr (Single)
       TSGRAD_EACH_LANE factor[l] = chosen_time_[l] == Real(t) ? Real(kernel_.horizon) : Real(0);
-    step(run, t, StepScore<Real, Keep, Single>{run.scores.data(), factor, plan_.conditional});
+    if constexpr (Kernel::Law::kConditional)
+      if (plan_.conditional) return step(run, t, StepScore<Real, Keep, Single, true>{run.scores.data(), factor});
+    step(run, t, StepScore<Real, Keep, Single, false>{run.scores.data(), factor});
   }
 
   // All runs in step. A separable metric needs no look back: with advantage a_s at step s and running score

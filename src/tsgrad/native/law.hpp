@@ -31,16 +31,16 @@ struct NoCache {
 
 // Nobody asks for the score.
 struct NoScore {
-  static constexpr bool kAsked = false;
+  static constexpr bool kAsked = false, kExpected = false;
 };
 
-// Where a step's score goes: times the factor of each episode, added to its row (Keep) or put in place of it.
-template <class Real, bool Keep, bool Factor>
+// Where a step's score goes: times the factor of each episode, added to its row (Keep) or put in place of it. It is that
+// of the draw, or what is expected of it given who won (Expected): the conditional score.
+template <class Real, bool Keep, bool Factor, bool Expected>
 struct StepScore {
-  static constexpr bool kAsked = true;
+  static constexpr bool kAsked = true, kExpected = Expected;
   Real* rows;  // [row][lanes], in the order of score()
   const Lanes<Real>& factor;
-  bool conditional;  // whether the conditional score is wanted
 
   TSGRAD_INLINE void put(Real* row, int l, Real score) const {
     row[l] = (Keep ? row[l] : 0) + (Factor ? factor[l] : Real(1)) * score;

@@ -43,11 +43,9 @@ class ReshapedNormal {
   // What of the law changes only when an arm is pulled: kept, so that no division stands in the loop over arms.
   struct Cache {
     explicit Cache(int arms)
-        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)),
-          residual(row_of(arms)) {}
+        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)) {}
     Buffer<Real> location, shrink;             // mean, and standard deviation relative to the prior's
     Buffer<Real> ratio_location, ratio_scale;  // how both move with the logarithm of the precision ratio
-    Buffer<Real> residual;                     // of the step's draws
   };
 
   void start(Cache& cache) const {
@@ -84,7 +82,7 @@ class ReshapedNormal {
   template <class Score>
   void draw(Cache& cache, const Keys& keys, const Belief<Real>&, int t, const Open& open, const Score& score,
             Choice<Real>& arm) const {
-    Contest<Real> contest(open, arm);
+    Contest<Real, Score::kExpected> contest(open, arm);
     const std::size_t step = static_cast<std::size_t>(t - 1) * arms_;
     for (int j = 0; 2 * j < arms_; ++j) {
       Lanes<Real> z[2];
@@ -98,29 +96,35 @@ class ReshapedNormal {
         const Real* const shrink = cache.shrink.data() + row_of(k);
         const Real std = std_[step + k];
         contest.offer(k, [&](int l) { return location[l] + (std * shrink[l]) * residual[l]; });
-        if constexpr (Score::kAsked) {
-          Real* const kept = cache.residual.data() + row_of(k);
-          TSGRAD_EACH_LANE kept[l] = residual[l];
+        if constexpr (Score::kAsked && !Score::kExpected) {
+          Lanes<Real> square;
+          TSGRAD_EACH_LANE square[l] = residual[l] * residual[l] - 1;
+          put_score(cache, step, k, residual, square, score);
         }
       }
     }
-    if constexpr (Score::kAsked)
-      for (int k = 0; k < arms_; ++k) put_score(cache, contest, step, k, score);
+    if constexpr (Score::kExpected) put_expected_scores(cache, contest, step, score);
   }
 
  private:
+  // Who won is known once all arms have drawn.
   template <class Score>
-  void put_score(const Cache& cache, const Contest<Real>& contest, std::size_t step, int k, const Score& score) const {
-    const Real* const location = cache.location.data() + row_of(k);
-    const Real* const shrink = cache.shrink.data() + row_of(k);
-    const Real* const residual = cache.residual.data() + row_of(k);
+  void put_expected_scores(const Cache& cache, const Contest<Real, true>& contest, std::size_t step, const Score& score) const {
     Lanes<Real> first, square;
-    if (score.conditional) {
+    for (int k = 0; k < arms_; ++k) {
+      const Real* const location = cache.location.data() + row_of(k);
+      const Real* const shrink = cache.shrink.data() + row_of(k);
       const Real std = std_[step + k];
       contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
-    } else {
-      TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;
+      put_score(cache, step, k, first, square, score);
     }
+  }
+
+  // The score of arm k by its residual z: `first` is z and `square` z^2 - 1, or what is expected of them.
+  template <class Score>
+  TSGRAD_INLINE void put_score(const Cache& cache, std::size_t step, int k, const Lanes<Real>& first,
+                               const Lanes<Real>& square, const Score& score) const {
+    const Real* const shrink = cache.shrink.data() + row_of(k);
     const Real inverse = inverse_std_[step + k], half = half_[step + k], half_log = half_log_[step + k];
     const Real* const ratio_location = cache.ratio_location.data() + row_of(k);
     const Real* const ratio_scale = cache.ratio_scale.data() + row_of(k);
