@@ -11,6 +11,12 @@ from jaxtyping import install_import_hook
 # Tables kept by an earlier version must not stand in for those of this one.
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="tsgrad-tests-")
 
+# What one worker, module or command has compiled, no other compiles again: the first process makes the folder, all
+# others inherit it.
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="tsgrad-compiled-")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.3"
+
 # One core a worker, where tests run side by side: two thread pools on the same cores wait for each other at every step.
 if os.environ.get("PYTEST_XDIST_WORKER") and hasattr(os, "sched_setaffinity"):
     _cores = sorted(os.sched_getaffinity(0))

@@ -122,12 +122,12 @@ def test_the_same_gradients_in_float64(problem, policy, single_time):
 
 @of_trained
 def test_the_same_gradient_record(problem, policy):
-    """Mean, standard error and regret, with more than two rollouts."""
-    options = {"horizon": 6, "episodes": 700, "seed": 6, "precision": "float64"}
+    """Mean, standard error, Fisher matrix and regret, with more than two rollouts and a block that is not full."""
+    options = {"horizon": 6, "episodes": 700, "seed": 6, "precision": "float64", "fisher": True}
     estimator = tg.Estimator("mean", "self", rollouts=3, score=score_of(policy))
     ours, theirs = (tg.gradient(problem, policy, estimator, engine=engine, **options) for engine in ("native", "jax"))
     assert ours.names == theirs.names
-    for name in ("mean", "standard_error", "regret", "regret_standard_error"):
+    for name in ("mean", "standard_error", "regret", "regret_standard_error", "fisher"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-11)
 
 

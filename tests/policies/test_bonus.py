@@ -56,21 +56,6 @@ def test_gradients_are_exact(horizon):
         assert largest_z(found.mean, truth, found.standard_error) < z_bound(2 * truth.size)
 
 
-@pytest.mark.formulas
-def test_rescaling_changes_the_scale_alone():
-    short = prepared(moved(ALIKE), ALIKE, 50)
-    longer = short.rescaled(ALIKE, 400)
-    assert float(longer.most_left) == 400
-    belief = ALIKE.prior(400)._replace(pulls=jnp.array([0.0, 3.0, 30.0]), total=jnp.array([0.0, 1.0, -4.0]))
-    for left in (1, 7, 50):
-        laws = [
-            policy.law(ALIKE, belief, None, tg.Context(), Clock(horizon - left + 1, horizon))
-            for policy, horizon in ((short, 50), (longer, 400))
-        ]
-        np.testing.assert_allclose(laws[0].location, laws[1].location, rtol=1e-4)
-        np.testing.assert_allclose(laws[0].scale, laws[1].scale, rtol=1e-4)
-
-
 def test_one_step_has_no_time_to_scale():
     run = tg.simulate(ALIKE, moved(ALIKE), horizon=1, episodes=1000, seed=0)
     assert np.all(np.isfinite(run.regret))

@@ -9,6 +9,7 @@ from scipy import stats
 import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.training.natural import natural
+from tsgrad.training.settings import TrainingSettings
 
 PROBLEM = tg.GaussianBandit(prior_mean=[0.3, 0.0], prior_std=[1.0, 0.6], noise_std=[1.0, 2.0])
 
@@ -142,3 +143,28 @@ def test_more_parameters_than_a_matrix_is_for():
     assert (many.optimizer["name"], many.iterations, many.learning_rate) == ("adam", 1000, 0.05)
     said = TrainingSettings(horizon=5, iterations=7, optimizer="natural").for_parameters(1000)
     assert (said.optimizer, said.iterations) == ("natural", 7)
+
+
+def test_a_warm_up_is_where_training_starts(tmp_path):
+    """Killed before its first checkpoint, too; the gain is over the start, not over the warm-up."""
+    settings = {"episodes": 256, "iterations": 6, "check_every": 3, "validation_episodes": 512}
+    shorter = tg.train(PROBLEM, horizon=4, **settings)
+    run = tg.train(PROBLEM, horizon=12, warm_up=4, out=tmp_path / "run", **settings)
+    assert run.history[0].meta_parameters == {
+        name: value.tolist() for name, value in shorter.policy.meta_parameters().items()
+    }
+    assert not np.any(run.start.meta_parameters()["bonus"])
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    (killed / "config.toml").write_text((tmp_path / "run" / "config.toml").read_text())
+    tg.resume(killed)
+    assert (killed / "policy.json").read_text() == (tmp_path / "run" / "policy.json").read_text()
+
+
+def test_only_long_horizons_warm_up():
+    left_open = [TrainingSettings(horizon=horizon).warmed_up().warm_up for horizon in (1000, 3000, 100_000)]
+    assert left_open == [None, 300, 10_000]
+    assert TrainingSettings(horizon=100_000, warm_up=10_000).of_warm_up().warm_up == 1000
+    assert TrainingSettings(horizon=3000, warm_up=None).warmed_up().warm_up is None
+    with pytest.raises(tg.BadInput, match="warm_up must be shorter than the horizon 10, got 10"):
+        tg.train(PROBLEM, horizon=10, warm_up=10)

@@ -28,7 +28,7 @@ A configuration file:
     horizon = 50
     episodes = 1000
     iterations = 100
-    learning_rate = 1.0   # of the natural gradient; falls to zero, schedule = "constant" keeps it
+    learning_rate = 2.0   # of the natural gradient; falls to zero, schedule = "constant" keeps it
     seed = 0
 """
 
@@ -48,7 +48,7 @@ def train(
     problem = configuration.build_problem()
     settings = configuration.training.model_dump(exclude_unset=True)
     estimator = configuration.build_estimator(problem)
-    policy = configuration.build_policy(problem)
+    policy = configuration.build_policy(problem) if configuration.policy else None
     _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out, report)
 
 

@@ -13,7 +13,7 @@ from tsgrad import native
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.score import gradient_and_scores, gradients_of, most_rollouts
+from tsgrad.estimate.score import gradients_of, most_rollouts, step_products, step_weights
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
@@ -89,28 +89,28 @@ def _gradient_block(
 ) -> Any:
     """Moments of gradients [E, P] and regret over a block; with `every_episode` all of its gradients [B, E, P].
 
-    With `fisher`, which is for one estimator, also the sum of all scores' outer products [P, P], over the number of
-    rollouts of an episode.
+    With `fisher`, which is for one estimator, also the sum of the outer products of all steps' scores [P, P], of the
+    first rollout of each episode.
     """
     rollouts, world = most_rollouts(estimators), estimators[0].world
 
     def one(number: UInt32[Array, ""]) -> Any:
         home = workload.address.with_episode(number)
         episode, regret = play(problem, policy, workload, home, rollouts=rollouts, world=world)
-        if not fisher:
-            return gradients_of(episode, estimators), regret, None
-        gradient, scores = gradient_and_scores(episode, estimators[0])
-        return gradient[None], regret, scores
+        first = jax.tree.map(lambda leaf: leaf[0], episode.rollouts)
+        steps = (first, step_weights(episode, estimators[0])) if fisher else None
+        return gradients_of(episode, estimators), regret, steps
 
     episodes = workload.episodes(block)
-    gradients, regrets, scores = jax.vmap(one)(episodes)
+    gradients, regrets, steps = jax.vmap(one)(episodes)
     if every_episode:
         return gradients
     real = workload.is_real(episodes)
     products = None
     if fisher:
-        kept = jnp.where(real[:, None, None], scores, 0)
-        products = jnp.einsum("brp,brq->pq", kept, kept, precision="highest") / rollouts
+        played, weights = steps
+        counted = jnp.where(real[:, None], weights, 0)
+        products = step_products(problem.model, policy, played, counted, estimators[0].score)
     return Moments.of(gradients, real), Moments.of(regrets, real), products
 
 

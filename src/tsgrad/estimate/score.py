@@ -21,7 +21,7 @@ from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.estimator import Estimator, ScoreName
 from tsgrad.estimate.metrics import Metric
 from tsgrad.laws import OrderedLaw
-from tsgrad.policies import Clock, SamplingPolicy, prepared, split
+from tsgrad.policies import Clock, Memoryless, SamplingPolicy, parameter_names, prepared, split
 from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.simulation import Episode, Trajectory
 from tsgrad.streams import Address, Purpose, Stream
@@ -130,18 +130,54 @@ def gradients_of(episode: Episode, estimators: tuple[Estimator, ...]) -> Float[A
     return jnp.stack([found[index] for index in range(len(estimators))])
 
 
-def gradient_and_scores(episode: Episode, estimator: Estimator) -> tuple[Float[Array, "P"], Float[Array, "R P"]]:
-    """An estimator's gradient from one record of an episode, and the score of each whole rollout.
+def step_weights(episode: Episode, estimator: Estimator) -> Float[Array, "T"]:
+    """How often each step's score counts in the Fisher matrix: once, or T times at the one random step."""
+    weights = jnp.ones(episode.instance.horizon)
+    return _one_step_only(episode, weights) if estimator.single_time else weights
 
-    Scores of different steps are uncorrelated, so that the mean of the scores' outer products is the Fisher matrix; so
-    it is with one random step, whose score then counts sqrt(T) times.
+
+def step_products(
+    model: Problem,
+    policy: SamplingPolicy,
+    rollouts: Trajectory,
+    weights: Float[Array, "B T"],
+    score: ScoreName,
+) -> Float[Array, "P P"]:
+    """The outer products of the scores of steps, weighted and summed over steps and rollouts, one an episode [B, T].
+
+    Scores of different steps are uncorrelated, so that the mean over episodes is the Fisher matrix of their decisions.
+    The outer product of a whole rollout's score has the same mean, but the noise of all pairs of steps. A policy whose
+    memory depends on the meta-parameters has scores that go through it, and takes that: they are not known apart.
     """
-    advantages = _Advantages(episode).of(estimator) / estimator.rollouts
-    steps = jnp.ones_like(advantages)
-    if estimator.single_time:
-        steps = _one_step_only(episode, steps) / jnp.sqrt(episode.instance.horizon)
-    weighted, scores = _scores(episode, jnp.stack([advantages, steps]), estimator.score)
-    return jnp.sum(weighted, axis=0), scores
+    if not isinstance(policy, Memoryless):
+
+        def of_rollout(rollout: Trajectory, weights: Float[Array, "T"]) -> Float[Array, "P"]:
+            return weighted_score(model, policy, rollout, jnp.sqrt(weights), score)
+
+        scores = jax.vmap(of_rollout)(rollouts, weights)
+        return jnp.einsum("bp,bq->pq", scores, scores, precision="highest")
+    moving, fixed = split(policy)
+    horizon = weights.shape[-1]
+
+    def of_step(step: Any) -> Float[Array, "P"]:
+        t, context, belief, pseudo_action, arm = step
+
+        def surrogate(moving: Any) -> Float[Array, ""]:
+            moved = eqx.combine(moving, fixed)
+            law = moved.law(model, belief, None, context, Clock(t, horizon))
+            return _log_prob(moved, model, law, pseudo_action, arm, context, score)
+
+        return ravel_pytree(jax.grad(surrogate)(moving))[0]
+
+    def add(sums: Float[Array, "P P"], inputs: Any) -> tuple[Float[Array, "P P"], None]:
+        step, weights = inputs
+        scores = jax.vmap(of_step)(step)
+        return sums + jnp.einsum("b,bp,bq->pq", weights, scores, scores, precision="highest"), None
+
+    parts = (rollouts.t, rollouts.context, rollouts.belief, rollouts.pseudo_action, rollouts.arm)
+    by_time = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), (parts, weights))
+    size = len(parameter_names(policy))
+    return jax.lax.scan(add, jnp.zeros((size, size), weights.dtype), by_time)[0]
 
 
 def _scores(episode: Episode, weights: Float[Array, "E R T"], score: ScoreName) -> Float[Array, "E R P"]:
@@ -187,7 +223,7 @@ def _identity(part: Metric | Baseline) -> Any:
     return id(part) if leaves else structure
 
 
-def _one_step_only(episode: Episode, advantages: Float[Array, "R T"]) -> Float[Array, "R T"]:
+def _one_step_only(episode: Episode, advantages: Float[Array, "*R T"]) -> Float[Array, "*R T"]:
     """The advantages at one step an episode, drawn at its own address, times T; zero at all others."""
     horizon = episode.instance.horizon
     uniform = episode.address.noise(Stream.TIME).uniform(0)

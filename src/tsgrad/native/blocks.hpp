@@ -2,7 +2,10 @@
 
 #pragma once
 
+#include <optional>
+
 #include "engine.hpp"
+#include "products.hpp"
 
 namespace tsgrad {
 
@@ -42,17 +45,24 @@ class GradientWorker {
  public:
   GradientWorker(const Kernel& kernel, const Plan& plan, const Parameters& parameters, const GradientOutput& out)
       : plan_(plan), parameters_(parameters), out_(out), group_(kernel, plan), values_(parameters.count() * kBlock),
-        regrets_(kBlock), score_(parameters.count()) {}
+        regrets_(kBlock) {
+    if (plan.fisher) products_.emplace(parameters, row_count(kernel.law.score()));
+  }
 
   void operator()(std::uint32_t block, std::size_t row) {
     const std::uint32_t first = block * kBlock;
     const int count = real_episodes(first, plan_.episodes, kBlock);
     for (int from = 0; from < count; from += kLanes) {
-      group_.differentiate(first + from);
+      if (products_) products_->start(std::min(count - from, kLanes));
+      group_.differentiate(first + from, [&](const auto& scores, bool kept) {
+        products_->see(scores, kept);
+      });
       collect(from);
-      if (out_.fisher) add_products(row, std::min(count - from, kLanes));
     }
     const std::size_t P = parameters_.count();
+    // Of one random step whose score counts T times, the products add up to T times the Fisher matrix.
+    if (products_)
+      products_->add_to(out_.fisher + row * P * P, plan_.single_time ? 1.0 / group_.horizon() : 1.0);
     out_.count[row] = count;
     for (std::size_t p = 0; p < P; ++p)
       moments(values_.data() + p * kBlock, count, out_.mean[row * P + p], out_.spread[row * P + p]);
@@ -70,27 +80,12 @@ class GradientWorker {
     for (int l = 0; l < kLanes; ++l) regrets_[from + l] = group_.regret[l];
   }
 
-  // The outer products of the scores of whole runs, over the number of runs. Of one random step whose score counts T
-  // times, the products add up to T times the Fisher matrix.
-  void add_products(std::size_t row, int real) {
-    const std::size_t P = parameters_.count();
-    double* const sums = out_.fisher + row * P * P;
-    const double share = 1.0 / plan_.rollouts / (plan_.single_time ? group_.horizon() : 1);
-    for (int r = 0; r < plan_.rollouts; ++r)
-      for (int l = 0; l < real; ++l) {
-        for (std::size_t p = 0; p < P; ++p) score_[p] = parameters_.value(group_.scores(r), p, l);
-        for (std::size_t p = 0; p < P; ++p) {
-          const double weighted = share * score_[p];
-          for (std::size_t q = 0; q < P; ++q) sums[p * P + q] += weighted * score_[q];
-        }
-      }
-  }
-
   const Plan& plan_;
   const Parameters& parameters_;
   const GradientOutput& out_;
   Group<Kernel> group_;
-  std::vector<double> values_, regrets_, score_;  // [P][256], [256], [P]
+  std::vector<double> values_, regrets_;  // [P][256], [256]
+  std::optional<StepProducts<typename Kernel::Real>> products_;  // where they are asked for
 };
 
 template <class Kernel>

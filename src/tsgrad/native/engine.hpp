@@ -20,7 +20,7 @@ struct Plan {
   int rollouts;
   bool single_time;
   bool conditional;  // which score
-  bool fisher;       // whether the scores of whole runs are wanted
+  bool fisher;       // whether the scores of the first run's steps are wanted
   const bool* available;  // [T][K]: which arms can be played; or nothing, where all can
   const std::atomic<bool>* stop;
 };
@@ -52,26 +52,22 @@ class Group {
     }
   }
 
-  // Plays the episodes from `first` on, for the gradient [row][lanes] and the regret.
-  void differentiate(std::uint32_t first) {
+  // Plays the episodes from `first` on, for the gradient [row][lanes] and the regret; where the plan says so, `seen` is
+  // told of every score of the first run: its rows, and whether they are the sum of all steps so far.
+  template <class Seen>
+  void differentiate(std::uint32_t first, Seen&& seen) {
     begin(first);
     std::fill(gradient.begin(), gradient.end(), Real(0));
     if (plan_.metric == Metric::kFin) {
-      plan_.single_time ? play<false, true>() : play<false, false>();
+      plan_.single_time ? play<false, true>(seen) : play<false, false>(seen);
     } else {
-      plan_.single_time ? play<true, true>() : play<true, false>();
+      plan_.single_time ? play<true, true>(seen) : play<true, false>(seen);
     }
     for (Real& sum : gradient) sum /= plan_.rollouts;
     TSGRAD_EACH_LANE regret[l] /= plan_.rollouts;
   }
 
   int horizon() const { return kernel_.horizon; }
-
-  // The score of a whole run of the episodes last differentiated, [row][lanes].
-  const Real* scores(int rollout) const {
-    const Run<Kernel>& run = runs_[rollout];
-    return (plan_.metric == Metric::kFin ? run.total_scores : run.scores).data();
-  }
 
  private:
   void begin(std::uint32_t first) {
@@ -108,8 +104,8 @@ class Group {
 
   // All runs in step. A separable metric needs no look back: with advantage a_s at step s and running score
   // E_s = sum_{t <= s} S_t, the gradient is sum_s E_s a_s. `fin` knows its whole weight at t, from a first pass.
-  template <bool Separable, bool Single>
-  void play() {
+  template <bool Separable, bool Single, class Seen>
+  void play(Seen& seen) {
     if constexpr (!Separable) look_at_the_end();
     for (int t = 1; t <= kernel_.horizon; ++t) {
       if (stopped(t)) return;
@@ -118,14 +114,13 @@ class Group {
         for (Run<Kernel>& run : runs_) finite_sample_value(run, t);
       for (Run<Kernel>& run : runs_) {
         scored_step<Separable, Single>(run, t);
+        if (plan_.fisher && &run == runs_.data()) seen(run.scores, Separable);
         if constexpr (Separable) separable_value(run);
         TSGRAD_EACH_LANE regret[l] += oracle_.mean[l] - run.mean[l];
       }
       subtract_baseline<Separable>(t);
       for (Run<Kernel>& run : runs_) {
         accumulate(run);
-        if constexpr (!Separable)
-          if (plan_.fisher) add_to_total(run);
         run.learn(kernel_);
       }
       if constexpr (!Separable) {
@@ -142,11 +137,6 @@ class Group {
       Real* const sum = gradient.data() + row;
       TSGRAD_EACH_LANE sum[l] += score[l] * weight[l];
     }
-  }
-
-  // Scores that are not kept as sums are added up apart.
-  static void add_to_total(Run<Kernel>& run) {
-    for (std::size_t i = 0; i < run.total_scores.size(); ++i) run.total_scores[i] += run.scores[i];
   }
 
   void separable_value(Run<Kernel>& run) {

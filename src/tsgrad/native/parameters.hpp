@@ -15,6 +15,10 @@ class Parameters {
 
   std::size_t count() const { return starts_.size(); }
 
+  // From which to before which row meta-parameter p is the sum.
+  std::size_t first_row(std::size_t p) const { return starts_[p]; }
+  std::size_t end_row(std::size_t p) const { return ends_[p]; }
+
   // Meta-parameter p of episode l of a group, from its gradient [row][lanes].
   template <class Real>
   double value(const Real* gradient, std::size_t p, int l) const {

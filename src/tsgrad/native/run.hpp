@@ -31,12 +31,11 @@ struct Run {
 
   explicit Run(const Kernel& kernel)
       : cache(kernel.arms.count), pulls(row_of(kernel.arms.count)), total(row_of(kernel.arms.count)),
-        scores(row_count(kernel.law.score()) * kLanes), total_scores(scores.size()), final_pulls(row_of(kernel.arms.count)) {}
+        scores(row_count(kernel.law.score()) * kLanes), final_pulls(row_of(kernel.arms.count)) {}
 
   void start(const Kernel& kernel, const Address& address, std::uint32_t rollout, std::uint32_t first_episode) {
     keys = Keys(address, kPolicy, rollout, first_episode);
     std::fill(scores.begin(), scores.end(), Real(0));
-    std::fill(total_scores.begin(), total_scores.end(), Real(0));
     forget(kernel);
   }
 
@@ -63,7 +62,6 @@ struct Run {
   Keys keys;
   Buffer<Real> pulls, total;  // [K][lanes], the belief
   Buffer<Real> scores;        // [row][lanes]
-  Buffer<Real> total_scores;  // [row][lanes], for `fin`, which does not keep sums in `scores`
   Buffer<Real> final_pulls;   // [K][lanes], for `fin`
   Choice<Real> arm;
   Lanes<Real> mean, reward, value;  // of the arm played; what the metric makes of it

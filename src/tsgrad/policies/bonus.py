@@ -161,39 +161,6 @@ class Bonus(Memoryless, SamplesArmValues):
         spread = np.clip(terms @ self.log_spread, LEAST_LOG_SPREAD, MOST_LOG_SPREAD)
         return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
 
-    def rescaled(self, problem: AnyProblem, horizon: int) -> "Bonus":
-        """The same bonus and spread, as polynomials scaled to another horizon: where training there can start.
-
-        Args:
-            problem: what is played.
-            horizon: of the episodes.
-
-        Returns:
-            The policy, the same wherever both scales reach.
-
-        """
-        fresh = Bonus(
-            bonus=self.bonus, log_spread=self.log_spread, arm_bonus=self.arm_bonus, arm_log_spread=self.arm_log_spread
-        ).prepare(problem, horizon)
-        degree = _degree_of(self.bonus)
-        nodes = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-        new = [grid.ravel() for grid in np.meshgrid(nodes, nodes)]
-        old = [
-            _scaled((low + high + value * (high - low)) / 2, *range_then)
-            for value, (low, high), range_then in zip(new, fresh.log_ranges(np), self.log_ranges(np), strict=True)
-        ]
-        # A polynomial is one in any scale: that which agrees at these points agrees everywhere.
-        change = np.linalg.lstsq(_polynomials(new, degree), _polynomials(old, degree), rcond=None)[0]
-        return Bonus(
-            bonus=change @ self.bonus,
-            log_spread=change @ self.log_spread,
-            arm_bonus=self.arm_bonus,
-            arm_log_spread=self.arm_log_spread,
-            most_left=fresh.most_left,
-            least_known=fresh.least_known,
-            most_known=fresh.most_known,
-        )
-
     def trainable(self) -> Any:
         scales = {"most_left", "least_known", "most_known"}
         return jax.tree_util.tree_map_with_path(lambda path, _: path[0].name not in scales, self)

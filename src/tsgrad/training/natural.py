@@ -26,7 +26,7 @@ def natural(
     *,
     gradient_decay: float = 0.5,
     fisher_decay: float = 0.8,
-    damping: float = 0.05,
+    damping: float = 0.01,
 ) -> optax.GradientTransformationExtraArgs:
     """Natural gradient descent in a trust region; `update` takes the Fisher matrix as `fisher`.
 

@@ -78,7 +78,8 @@ def train(
     """
     checked_settings = checked(TrainingSettings, settings)
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
-    policy = default_policy(problem) if policy is None else policy
+    if policy is None:
+        policy, checked_settings = default_policy(problem), checked_settings.warmed_up()
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
@@ -86,7 +87,7 @@ def train(
     training = _Training(problem, policy, estimator, checked_settings)
     if folder is not None:
         folder.start(training.described(), training.provenance)
-    return training.run(training.start(), [], folder, progress)
+    return training.run(training.warmed_up(progress), [], folder, progress)
 
 
 def resume(out: str | Path, *, progress: Progress = None) -> Run:
@@ -106,7 +107,8 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
     training = _Training(problem, policy, configuration.build_estimator(problem), configuration.training)
-    state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimizer)
+    fresh = folder.is_fresh
+    state, history = (training.warmed_up(progress), []) if fresh else folder.load(training.start().optimizer)
     return training.run(state, history, folder, progress)
 
 
@@ -122,6 +124,7 @@ class _Training:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         settings = settings.for_parameters(len(self.names))
         check_precision(problem, settings.precision)
+        self.family = policy  # not made ready for a horizon
         policy = prepared(policy, problem, settings.horizon)
         estimator = estimator.with_score(score_used(problem, policy, estimator, settings.horizon))
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
@@ -169,8 +172,9 @@ class _Training:
                 f"out must be left out with estimator {name}, whose run could not be resumed: {unregistered}"
             ) from None
         settings = self.settings.model_copy(update={"engine": self.engine})
+        policy = self.policy if settings.warm_up is None else self.family
         return Configuration(
-            problem=to_data(self.problem), policy=to_data(self.policy), estimator=estimator, training=settings
+            problem=to_data(self.problem), policy=to_data(policy), estimator=estimator, training=settings
         )
 
     def start(self) -> State:
@@ -178,6 +182,18 @@ class _Training:
         vector = parameter_vector(self.policy)
         with jax.enable_x64(True):
             return State(0, vector, self.optimizer.init(vector), vector, np.inf)
+
+    def warmed_up(self, progress: Progress) -> State:
+        """Before the first iteration, with the meta-parameters of the policy trained at a shorter horizon, if any.
+
+        What they mean is relative to the horizon, so that they need no change.
+        """
+        state = self.start()
+        if self.settings.warm_up is None:
+            return state
+        shorter = _Training(self.problem, self.family, self.estimator, self.settings.of_warm_up())
+        found = shorter.run(shorter.warmed_up(progress), [], None, progress)
+        return state._replace(vector=parameter_vector(found.policy))
 
     def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: Progress) -> Run:
         """From a state to the end."""
