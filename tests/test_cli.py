@@ -21,6 +21,7 @@ shared = true
 [estimator]
 metric = "mean"
 baseline = "oracle"
+score = "draw"
 
 [training]
 horizon = 10

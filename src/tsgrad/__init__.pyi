@@ -58,6 +58,7 @@ from .policies import check_applies as check_applies
 from .policies import load as load
 from .policies import parameter_names as parameter_names
 from .policies import parameter_vector as parameter_vector
+from .policies import pretrained as pretrained
 from .policies import with_parameters as with_parameters
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit

@@ -87,7 +87,7 @@ def single_time():
         for metric in metrics
         for baseline in baselines
     }
-    return tg.episode_gradients(PROBLEM, policy, estimators, horizon=HORIZON, episodes=300_000, seed=13)
+    return tg.episode_gradients(PROBLEM, policy, estimators, horizon=HORIZON, episodes=100_000, seed=13)
 
 
 @pytest.mark.parametrize("baseline", ["null", "value"])
@@ -113,7 +113,7 @@ def test_obs_exceeds_mean_at_plain_thompson_sampling():
     problem = tg.GaussianBandit(arms=3)
     estimators = {metric: tg.Estimator(metric, "null", single_time=True, score="draw") for metric in ("obs", "mean")}
     found = tg.episode_gradients(
-        problem, tg.ReshapedThompson(problem), estimators, horizon=6, episodes=400_000, seed=14
+        problem, tg.ReshapedThompson(problem), estimators, horizon=6, episodes=100_000, seed=14
     )
     for metric, known in (("obs", 2428), ("mean", 1791)):
         moments = np.sum(found[metric] ** 2, axis=1)
@@ -146,20 +146,20 @@ POSTERIOR_PAIRS = (
 
 @pytest.fixture(scope="module")
 def two_worlds():
-    """Every pair's gradients of 100,000 episodes in their true worlds, and of others in worlds of the posterior."""
+    """Every pair's gradients of 40,000 episodes in their true worlds, and of others in worlds of the posterior."""
     problem = tg.GaussianBandit(prior_mean=[0, 0.3, 0], noise_std=[0.5, 1, 2])
     policy = tg.ReshapedThompson(problem)
 
     def gradients(world, seed):
         estimators = {pair: estimator(pair, world=world) for pair in POSTERIOR_PAIRS}
-        return tg.episode_gradients(problem, policy, estimators, horizon=5, episodes=100_000, seed=seed)
+        return tg.episode_gradients(problem, policy, estimators, horizon=5, episodes=40_000, seed=seed)
 
     return gradients("true", 16), gradients("posterior", 17)
 
 
 @pytest.mark.parametrize("pair", POSTERIOR_PAIRS)
 def test_posterior_world_has_the_same_mean_and_covariance(pair, two_worlds):
-    """Two independent samples of 100,000 episodes: means; second moments along 12 axes, 12 directions and the trace."""
+    """Two independent samples of 40,000 episodes: means; second moments along 12 axes, 12 directions and the trace."""
     directions = np.concatenate([np.eye(12), np.random.default_rng(6).standard_normal((12, 12))])
     for statistics in (lambda sample: sample, lambda sample: second_moments(sample, directions)):
         true, drawn = (statistics(found[pair]) for found in two_worlds)

@@ -19,6 +19,7 @@ from tsgrad.policies.base import (
 )
 from tsgrad.policies.bonus import Bonus, BonusThompson
 from tsgrad.policies.index import IndexPolicy
+from tsgrad.policies.pretrained import pretrained
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
 from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
 from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
@@ -85,6 +86,7 @@ __all__ = [
     "parameter_names",
     "parameter_vector",
     "prepared",
+    "pretrained",
     "shifted",
     "split",
     "with_parameters",

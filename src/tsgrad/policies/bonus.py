@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -221,20 +222,24 @@ class _PriorArms(NamedTuple):
 
     @classmethod
     def of(cls, problem: AnyProblem) -> "_PriorArms":
-        model = _finite(problem)
-
-        @jax.jit
-        @jax.vmap
-        def one(number: Any) -> Any:
-            address = Address.of(seed=0, purpose=Purpose.EVALUATION).with_episode(number)
-            context = problem.truth.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
-            belief = model.prior(1)
-            return *model.arm_moments(belief, context), model.strength(belief, context)
-
-        return cls(*(np.asarray(value, np.float64) for value in one(jnp.arange(_CONTEXTS, dtype=jnp.uint32))))
+        _finite(problem)
+        return cls(*(np.asarray(value, np.float64) for value in _prior_arms(problem)))
 
     @property
     def differ(self) -> bool:
         """Whether arms can be told apart before anything was seen of them, in every episode."""
         fixed = all(np.allclose(values, values[0], rtol=1e-5, atol=0) for values in self)
         return fixed and not all(np.allclose(values[0], values[0, 0], rtol=1e-5, atol=0) for values in self)
+
+
+@eqx.filter_jit
+def _prior_arms(problem: AnyProblem) -> Any:
+    model = _finite(problem)
+
+    def one(number: Any) -> Any:
+        address = Address.of(seed=0, purpose=Purpose.EVALUATION).with_episode(number)
+        context = problem.truth.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
+        belief = model.prior(1)
+        return *model.arm_moments(belief, context), model.strength(belief, context)
+
+    return jax.vmap(one)(jnp.arange(_CONTEXTS, dtype=jnp.uint32))
