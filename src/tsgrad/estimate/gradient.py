@@ -13,10 +13,13 @@ from tsgrad import native
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
+from tsgrad.estimate.pathwise import gradient_used, pathwise_gradient
 from tsgrad.estimate.score import gradient_and_scores, gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
+    EVERY_USER,
+    Conditions,
     Engine,
     EngineName,
     JaxEngine,
@@ -27,8 +30,9 @@ from tsgrad.simulation import (
     choose_engine,
     play,
     ready_for,
+    why_not_native,
 )
-from tsgrad.streams import Purpose
+from tsgrad.streams import Address, Purpose
 
 
 class Gradient(NamedTuple):
@@ -93,9 +97,18 @@ def _gradient_block(
     rollouts of an episode.
     """
     rollouts, world = most_rollouts(estimators), estimators[0].world
+    ways = [gradient_used(problem, policy, estimator, workload.conditions) for estimator in estimators]
 
     def one(number: UInt32[Array, ""]) -> Any:
         home = workload.address.with_episode(number)
+        if "pathwise" in ways:
+            found = [
+                pathwise_gradient(problem, policy, estimator, workload, home, scores=fisher)
+                if way == "pathwise"
+                else _score_gradient(problem, policy, estimator, workload, home, fisher)
+                for way, estimator in zip(ways, estimators, strict=True)
+            ]
+            return jnp.stack([gradient for gradient, _, _ in found]), found[0][1], found[0][2]
         episode, regret = play(problem, policy, workload, home, rollouts=rollouts, world=world)
         if not fisher:
             return gradients_of(episode, estimators), regret, None
@@ -110,8 +123,19 @@ def _gradient_block(
     products = None
     if fisher:
         kept = jnp.where(real[:, None, None], scores, 0)
-        products = jnp.einsum("brp,brq->pq", kept, kept, precision="highest") / rollouts
+        products = jnp.einsum("brp,brq->pq", kept, kept, precision="highest") / scores.shape[1]
     return Moments.of(gradients, real), Moments.of(regrets, real), products
+
+
+def _score_gradient(
+    problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, workload: Traced, home: Address, fisher: bool
+) -> tuple[Array, Array, Any]:
+    """By scores, for one estimator beside others that are pathwise: its gradient [P], regret, and scores."""
+    episode, regret = play(problem, policy, workload, home, rollouts=estimator.rollouts, world=estimator.world)
+    if fisher:
+        gradient, scores = gradient_and_scores(episode, estimator)
+        return gradient, regret, scores
+    return gradients_of(episode, (estimator,))[0], regret, None
 
 
 def gradient_engine(
@@ -122,9 +146,10 @@ def gradient_engine(
     engine: EngineName = "auto",
     every_episode: bool = False,
     fisher: bool = False,
+    conditions: Conditions = EVERY_USER,
 ) -> Engine:
-    """The engine that computes gradients of a prepared policy; it is asked for blocks of any workload, with any
-    meta-parameters.
+    """The engine that computes gradients of a prepared policy under conditions; it is asked for blocks of any such
+    workload, with any meta-parameters.
 
     A block gives moments of the gradient and of the regret, and the sum of the scores' outer products where `fisher` is
     asked for; with `every_episode` every gradient [B, E, P].
@@ -155,7 +180,7 @@ def gradient_engine(
 
     return choose_engine(
         engine,
-        not_native=_not_native(problem, policy, estimators),
+        not_native=why_not_native(conditions) or _not_native(problem, policy, estimators),
         jax=JaxEngine(
             lambda policy, traced, block: _gradient_block(
                 problem, policy, estimators, traced, block, every_episode, fisher
@@ -233,7 +258,9 @@ def gradient(
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     ready = _checked(problem, policy, (estimator,), checked)
-    computing = gradient_engine(problem, ready, (estimator,), engine=engine, fisher=fisher)
+    computing = gradient_engine(
+        problem, ready, (estimator,), engine=engine, fisher=fisher, conditions=checked.conditions
+    )
     found = estimated_gradient(computing, ready, checked)
     wrong = np.flatnonzero(~np.isfinite(found.mean))
     if wrong.size:
@@ -271,7 +298,9 @@ def episode_gradients(
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     chosen = tuple(estimators.values())
     ready = _checked(problem, policy, chosen, checked)
-    computing = gradient_engine(problem, ready, chosen, engine=engine, every_episode=True)
+    computing = gradient_engine(
+        problem, ready, chosen, engine=engine, every_episode=True, conditions=checked.conditions
+    )
     gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
     check_finite_results("gradient", gradients)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
@@ -285,7 +314,10 @@ def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Esti
     check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     for estimator in estimators:
         check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
-        estimator.check(problem)
+        estimator.check(problem, workload.conditions)
     if len({estimator.world for estimator in estimators}) > 1:
         raise BadInput("estimators computed from one record must have the same world: ask for them apart")
-    return ready_for(problem, policy, workload)
+    ready = ready_for(problem, policy, workload)
+    for estimator in estimators:
+        gradient_used(problem, ready, estimator, workload.conditions)
+    return ready

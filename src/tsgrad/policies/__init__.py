@@ -1,8 +1,11 @@
 """Policies: plain Thompson sampling, and the families that training moves."""
 
 from tsgrad.policies.base import (
+    AllocatingPolicy,
     Clock,
+    Experiment,
     Memoryless,
+    Planner,
     Policy,
     SamplesArms,
     SamplesArmValues,
@@ -46,10 +49,12 @@ from tsgrad.policies.thompson import Thompson
 
 __all__ = [
     "RL2",
+    "AllocatingPolicy",
     "BayesUCB",
     "Bonus",
     "BonusThompson",
     "Clock",
+    "Experiment",
     "FiniteHorizonGittins",
     "Greedy",
     "IndexPolicy",
@@ -57,6 +62,7 @@ __all__ = [
     "KnowledgeGradient",
     "Memoryless",
     "OptimisticGittins",
+    "Planner",
     "Policy",
     "RL2Policy",
     "RecurrentPolicy",

@@ -12,12 +12,12 @@ import optax
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped, check_path, check_type
-from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, score_used
+from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, gradient_used, score_used
 from tsgrad.evaluate import compare
-from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import AnyProblem, check_precision
+from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
+from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
-from tsgrad.simulation import Workload, simulated, simulation_engine
+from tsgrad.simulation import EVERY_USER, Conditions, Workload, ready_for, simulated, simulation_engine
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
@@ -49,6 +49,7 @@ def train(
     policy: SamplingPolicy | None = None,
     estimator: Estimator | None = None,
     *,
+    conditions: Conditions = EVERY_USER,
     out: str | Path | None = None,
     progress: Progress = None,
     **settings: Unpack[TrainingOptions],
@@ -60,6 +61,7 @@ def train(
         policy: where to start; its meta-parameters are moved. Unless told, the family that is best for the problem.
         estimator: of the gradient. Unless told, the quietest that is right for the problem: bayes/self with 4 rollouts
             where its model can be trusted, else mean/self.
+        conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
         settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
@@ -83,7 +85,8 @@ def train(
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(check_path("out", out))
-    training = _Training(problem, policy, estimator, checked_settings)
+    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=100)")
+    training = _Training(problem, policy, estimator, checked_settings, conditions)
     if folder is not None:
         folder.start(training.described(), training.provenance)
     return training.run(training.start(), [], folder, progress)
@@ -105,7 +108,13 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
     configuration = folder.configuration()
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
-    training = _Training(problem, policy, configuration.build_estimator(problem), configuration.training)
+    training = _Training(
+        problem,
+        policy,
+        configuration.build_estimator(problem),
+        configuration.training,
+        configuration.build_conditions(),
+    )
     state, history = (training.start(), []) if folder.is_fresh else folder.load(training.start().optimizer)
     return training.run(state, history, folder, progress)
 
@@ -114,16 +123,34 @@ class _Training:
     """One training run: what stays the same from iteration to iteration."""
 
     def __init__(
-        self, problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+        self,
+        problem: AnyProblem,
+        policy: SamplingPolicy,
+        estimator: Estimator,
+        settings: TrainingSettings,
+        conditions: Conditions,
     ) -> None:
-        estimator.check(problem)
+        estimator.check(problem, conditions)
         self.names = parameter_names(policy)
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         settings = settings.for_parameters(len(self.names))
-        check_precision(problem, settings.precision)
-        policy = prepared(policy, problem, settings.horizon)
-        estimator = estimator.with_score(score_used(problem, policy, estimator, settings.horizon))
+        self.batch = Workload(
+            horizon=settings.horizon,
+            episodes=settings.episodes,
+            seed=settings.seed,
+            purpose=Purpose.TRAINING,
+            precision=settings.precision,
+            chunk=settings.chunk,
+            conditions=conditions,
+        )
+        policy = ready_for(problem, policy, self.batch)
+        score = score_used(problem, policy, estimator, self.batch.users)
+        if conditions.every_user:
+            estimator = estimator.with_score(score)
+        else:
+            estimator = estimator.with_score(score, gradient_used(problem, policy, estimator, conditions))
+        self.conditions = conditions
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
         self.optimizer = build_optimizer(
             settings.learning_rate,
@@ -136,18 +163,15 @@ class _Training:
         self._try_optimizer()
         # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
         self.gradients = gradient_engine(
-            problem, policy, (estimator,), engine=settings.engine, fisher=is_natural(settings.optimizer)
+            problem,
+            policy,
+            (estimator,),
+            engine=settings.engine,
+            fisher=is_natural(settings.optimizer),
+            conditions=conditions,
         )
         self.engine: Any = self.gradients.name
-        self.simulations = simulation_engine(problem, policy, engine=self.engine)
-        self.batch = Workload(
-            horizon=settings.horizon,
-            episodes=settings.episodes,
-            seed=settings.seed,
-            purpose=Purpose.TRAINING,
-            precision=settings.precision,
-            chunk=settings.chunk,
-        )
+        self.simulations = simulation_engine(problem, policy, engine=self.engine, conditions=conditions)
         self.selection = self.batch.part(
             episodes=settings.validation_episodes, purpose=Purpose.VALIDATION, iteration=SELECTION
         )
@@ -170,7 +194,11 @@ class _Training:
             ) from None
         settings = self.settings.model_copy(update={"engine": self.engine})
         return Configuration(
-            problem=to_data(self.problem), policy=to_data(self.policy), estimator=estimator, training=settings
+            problem=to_data(self.problem),
+            policy=to_data(self.policy),
+            estimator=estimator,
+            conditions=self.conditions.table or None,
+            training=settings,
         )
 
     def start(self) -> State:
@@ -288,6 +316,7 @@ class _Training:
             engine=self.engine,
             precision=settings.precision,
             chunk=settings.chunk,
+            conditions=self.conditions,
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
@@ -303,6 +332,7 @@ class _Training:
             start_regret=comparison.regret["start"],
             provenance=self.provenance,
             problem=self.problem,
+            conditions=self.conditions,
         )
 
     def _check_finite(self, what: str, values: FloatArray, iteration: int) -> None:
