@@ -51,7 +51,8 @@ def largest_shares(law: OrderedLaw, available: Bool[Array, "K"] | None = None) -
     cdf = jnp.maximum(before[:, None] + width[:, None, None] * within, _TINY) / total
     if available is not None:
         cdf, density = jnp.where(available, cdf, 1), jnp.where(available, density, 0)
-    others = jnp.prod(cdf, axis=-1, keepdims=True) / cdf
+    log_cdf = jnp.log(cdf)  # a product over cdf would do, but for its derivative where both vanish
+    others = jnp.exp(jnp.sum(log_cdf, axis=-1, keepdims=True) - log_cdf)
     weights = width[:, None] * jnp.asarray(rule.weights, kind)
     chances = jnp.einsum("pq,pqk->k", weights, density * others, precision="highest") / total
     return chances / jnp.sum(chances)
