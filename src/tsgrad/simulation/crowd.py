@@ -339,9 +339,13 @@ def crowd_of(conditions: Conditions, problem: AnyProblem, policy: Policy) -> Cro
     if conditions.every_user:
         return ONE_USER
     truth, model = problem.truth, problem.model
-    if isinstance(truth, SummedArms) and isinstance(model, SummedArms) and isinstance(policy, Memoryless):
-        if truth.tells_scatter or not model.needs_scatter:
-            return Counted()
+    if (
+        isinstance(policy, Memoryless)
+        and isinstance(truth, SummedArms)
+        and isinstance(model, SummedArms)
+        and (truth.tells_scatter or not model.needs_scatter)
+    ):
+        return Counted()
     if conditions.allocation == "proportional":
         raise BadInput(
             f"allocation must be 'independent' for {type(policy).__name__} on {type(model).__name__}: users with"
