@@ -38,7 +38,9 @@ class ExploreThenCommit(Memoryless, AllocatingPolicy, Planner, Rival):
             return self
         check_applies(self, problem)
         ends = np.cumsum(experiment.sizes)
-        steps = np.unique(np.geomspace(1, len(ends), min(len(ends), _MOST_LENGTHS)).round().astype(int))
+        steps = np.arange(1, len(ends) + 1)
+        if len(ends) > _MOST_LENGTHS:
+            steps = np.unique(np.geomspace(1, len(ends), _MOST_LENGTHS).round().astype(int))
         tried = [ExploreThenCommit(users=float(ends[step - 1])) for step in steps]
         return max(tried, key=experiment.reward_of)
 
