@@ -1,5 +1,5 @@
-"""What training under the conditions of a deployment gains, in seven of them: against plain Thompson sampling, every rival
-that applies, and the policy that was trained without conditions, on the same episodes.
+"""What training under the conditions of a deployment gains, in seven of them: against plain Thompson sampling, every
+rival that applies, and the policy that was trained without conditions, on the same episodes.
 
     python benchmarks/conditions.py [a b c d e f g] [--episodes 50000]
 """
@@ -8,9 +8,8 @@ import argparse
 import time
 from typing import Any, NamedTuple
 
-from measure import write
-
 import tsgrad as tg
+from measure import write
 from tsgrad.experiments import setting_named
 
 
