@@ -51,7 +51,9 @@ def multinomial(count: Float[Array, ""], chances: Float[Array, "K"], noise: Nois
     for _ in range(depth):
         first, second = sums.reshape(-1, 2).T
         sums = first + second
-        chance = jnp.where(sums > 0, first / jnp.where(sums > 0, sums, 1), 0)
+        # Nobody falls where chances are next to nothing, and a quotient would have no derivative there.
+        some = sums > _NOTHING
+        chance = jnp.where(some, first / jnp.where(some, sums, 1), first > second)
         firsts.append(jnp.pad(chance, (0, half - chance.shape[0])))
 
     # Level by level in a loop, whose body is compiled once; entries that a level has no use for hold nobody.
@@ -89,6 +91,9 @@ def rounded(count: Float[Array, ""], chances: Float[Array, "K"], noise: Noise) -
 def chi_square(freedom: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
     """A chi-square draw of so many degrees of freedom; zero where there are none."""
     return jnp.asarray(_chi_square(_words(noise), freedom))
+
+
+_NOTHING = 1e-12
 
 
 def _words(noise: Noise) -> Any:

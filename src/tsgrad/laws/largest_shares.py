@@ -48,17 +48,21 @@ def largest_shares(law: OrderedLaw, available: Bool[Array, "K"] | None = None) -
     total = jnp.sum(mass, axis=0)
     if available is not None:  # no point may be near an arm that is not there
         total = jnp.where(available, total, 1)
-    cdf = jnp.maximum(before[:, None] + width[:, None, None] * within, _TINY) / total
+    cdf = jnp.maximum(before[:, None] + width[:, None, None] * within, 0) / total
     if available is not None:
         cdf, density = jnp.where(available, cdf, 1), jnp.where(available, density, 0)
-    log_cdf = jnp.log(cdf)  # a product over cdf would do, but for its derivative where both vanish
-    others = jnp.exp(jnp.sum(log_cdf, axis=-1, keepdims=True) - log_cdf)
+    others = _product_of_others(cdf)
     weights = width[:, None] * jnp.asarray(rule.weights, kind)
     chances = jnp.einsum("pq,pqk->k", weights, density * others, precision="highest") / total
     return chances / jnp.sum(chances)
 
 
-_TINY = 1e-30
+def _product_of_others(factors: Float[Array, "*n K"]) -> Float[Array, "*n K"]:
+    """For each entry the product of all others, from both sides: a quotient would have no derivative at zero."""
+    one, last = jnp.ones_like(factors[..., :1]), factors.ndim - 1
+    from_left = jax.lax.associative_scan(jnp.multiply, factors[..., :-1], axis=last)
+    from_right = jax.lax.associative_scan(jnp.multiply, factors[..., 1:], axis=last, reverse=True)
+    return jnp.concatenate([one, from_left], axis=-1) * jnp.concatenate([from_right, one], axis=-1)
 
 
 class _Rule:
