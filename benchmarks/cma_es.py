@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import cma
 import numpy as np
-from measure import write
 
 import tsgrad as tg
+from measure import write
 from tsgrad.experiments import SETTINGS, setting_named
 
 MOMENTS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # seconds at which curves are read

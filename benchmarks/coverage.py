@@ -11,9 +11,9 @@ import sys
 from typing import Any
 
 import numpy as np
-from measure import write
 
 import tsgrad as tg
+from measure import write
 from tsgrad.evaluate import FEWEST_EPISODES
 from tsgrad.evaluate.diagnosis import Seen, judged
 from tsgrad.evaluate.statistics import paired_gains

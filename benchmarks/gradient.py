@@ -5,9 +5,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from measure import fastest, write
 
 import tsgrad as tg
+from measure import fastest, write
 from tsgrad import native
 
 SETTINGS = {

@@ -3,7 +3,7 @@
     python benchmarks/no_index.py [contexts] [correlated] [logistic] [variance] [--episodes 50000]
 
 Every policy that needs no training is prepared for the problem, the bonus law and the paper's family are trained by the
-default recipe, and all are compared, paired. A rival a step of which takes hundreds of times as long as one of Thompson's
+default recipe, and all are compared, paired. A rival whose steps take hundreds of times as long as Thompson's
 (information-directed sampling) plays a tenth of the episodes, against the bonus law on the same ones.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import write
 
 import tsgrad as tg
+from measure import write
 from tsgrad.experiments import applicable_rivals
 
 

@@ -4,9 +4,9 @@
     python benchmarks/pretrained.py test [gaussian] [bernoulli]      # on 30 problems that took no part in training
 
 They are bonus laws of a higher degree, scaled to the whole range of horizons and strengths and not to one problem's.
-Every iteration sees other problems, drawn at random: arms from 2 to 50, horizons from 5 to 1,000, priors from a hundredth
-to a hundred times as wide as the noise, and Beta priors of means from 0.01 to 0.9. What falls is the mean logarithm of
-regret, by the natural gradient. Training takes a quarter of an hour a family on two cores.
+Every iteration sees other problems, drawn at random: arms from 2 to 50, horizons from 5 to 1,000, priors from a
+hundredth to a hundred times as wide as the noise, and Beta priors of means from 0.01 to 0.9. What falls is the mean
+logarithm of regret, by the natural gradient. Training takes a quarter of an hour a family on two cores.
 """
 
 import sys
@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import optax
-from measure import write
 
 import tsgrad as tg
+from measure import write
 from tsgrad.policies import Bonus
 from tsgrad.training.natural import natural
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from measure import write
 
 import tsgrad as tg
+from measure import write
 
 
 class Printed(NamedTuple):

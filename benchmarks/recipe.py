@@ -11,9 +11,9 @@ import time
 from typing import Any
 
 import numpy as np
-from measure import write
 
 import tsgrad as tg
+from measure import write
 from tsgrad.experiments import SETTINGS, setting_named
 
 SEEDS = range(5)

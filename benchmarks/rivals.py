@@ -5,9 +5,9 @@ import time
 from typing import Any
 
 import numpy as np
-from measure import write
 
 import tsgrad as tg
+from measure import write
 
 SETTINGS = {
     "standard": (tg.GaussianBandit(arms=10), 500, 20_000),

@@ -3,9 +3,8 @@
 import resource
 from typing import Any
 
-from measure import fastest, write
-
 import tsgrad as tg
+from measure import fastest, write
 
 BASE = {"episodes": 16384, "horizon": 64, "arms": 8}
 

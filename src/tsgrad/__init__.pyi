@@ -28,9 +28,14 @@ from .laws import NormalLaw as NormalLaw
 from .laws import OrderedLaw as OrderedLaw
 from .laws import ProductLaw as ProductLaw
 from .policies import RL2 as RL2
+from .policies import ABTest as ABTest
+from .policies import AllocatingPolicy as AllocatingPolicy
+from .policies import BatchKnowledgeGradient as BatchKnowledgeGradient
 from .policies import BayesUCB as BayesUCB
 from .policies import BonusThompson as BonusThompson
 from .policies import Clock as Clock
+from .policies import Experiment as Experiment
+from .policies import ExploreThenCommit as ExploreThenCommit
 from .policies import FiniteHorizonGittins as FiniteHorizonGittins
 from .policies import Greedy as Greedy
 from .policies import IndexPolicy as IndexPolicy
@@ -38,10 +43,12 @@ from .policies import InformationDirected as InformationDirected
 from .policies import KnowledgeGradient as KnowledgeGradient
 from .policies import Memoryless as Memoryless
 from .policies import OptimisticGittins as OptimisticGittins
+from .policies import Planner as Planner
 from .policies import Policy as Policy
 from .policies import RecurrentThompson as RecurrentThompson
 from .policies import RelaxationSampling as RelaxationSampling
 from .policies import ReshapedThompson as ReshapedThompson
+from .policies import ResidualHorizon as ResidualHorizon
 from .policies import Rival as Rival
 from .policies import SamplesArms as SamplesArms
 from .policies import SamplesArmValues as SamplesArmValues
@@ -51,6 +58,7 @@ from .policies import SatisficingThompson as SatisficingThompson
 from .policies import Saved as Saved
 from .policies import ScaledThompson as ScaledThompson
 from .policies import SoftElim as SoftElim
+from .policies import SuccessiveElimination as SuccessiveElimination
 from .policies import Thompson as Thompson
 from .policies import TopTwoThompson as TopTwoThompson
 from .policies import Uniform as Uniform
@@ -75,6 +83,8 @@ from .problems import LogisticBandit as LogisticBandit
 from .problems import Misspecified as Misspecified
 from .problems import PoissonBandit as PoissonBandit
 from .problems import Problem as Problem
+from .problems import SummedArms as SummedArms
+from .problems import Sums as Sums
 from .problems import TabledArms as TabledArms
 from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .problems import largest as largest

@@ -50,6 +50,9 @@ class Stream(enum.IntEnum):
     REDRAWN_REWARD = 5  # rewards of an instance redrawn from the final posterior
     TIME = 6  # the step that a single-time estimator looks at
     PREDICTIVE = 7  # rewards that a model expects, to hold against those that came
+    FLOOR = 9  # which decisions are left to chance, so that every arm has its least share
+    DELAY = 10  # when rewards are seen
+    MEMBER = 11  # users who stand for their batch
     BOUND = 8  # worlds and rewards of the episodes that bounds on regret are averaged over
 
 

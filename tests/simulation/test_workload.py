@@ -14,7 +14,7 @@ WRONG = [
     ({"first_episode": 100}, "first_episode must be a multiple of 256, got 100"),
     ({"precision": "double"}, "precision must be one of float32, float64, got 'double'"),
     ({"chunk": 0}, "chunk must be an integer >= 1, got 0"),
-    ({"conditions": [[True]]}, "conditions must be a Conditions, tsgrad.Conditions(available=...), got list"),
+    ({"conditions": [[True]]}, "conditions must be a Conditions, such as tsgrad.Conditions(batch=100), got list"),
 ]
 
 

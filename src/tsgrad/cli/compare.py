@@ -55,6 +55,7 @@ def compare(
         timing=timing,
         engine="jax" if configuration.training.engine == "jax" else "auto",  # not every policy has a kernel
         precision=configuration.training.precision,
+        conditions=configuration.build_conditions(),
     )
     for path, write in (  # before anything is printed: a reader of the output may go away
         (csv, comparison.to_csv),

@@ -27,7 +27,7 @@ def variance(
     """
     from tsgrad.artefact import write_text
     from tsgrad.cli.policies import named_policy
-    from tsgrad.evaluate import affordable, estimator_pairs, variance_study
+    from tsgrad.evaluate import admissible, affordable, estimator_pairs, variance_study
     from tsgrad.evaluate.tables import print_whole
     from tsgrad.policies import SamplingPolicy, Saved
     from tsgrad.training import read_configuration
@@ -41,7 +41,12 @@ def variance(
     steps = configuration.training.horizon if horizon is None else horizon
     options = {} if configuration.estimator is None else configuration.estimator.model_dump()
     known = estimator_pairs(bandit, **{name: options[name] for name in options.keys() - {"metric", "baseline"}})
-    chosen = {check_choice("pair", name, known): known[name] for name in pairs} if pairs else affordable(known, steps)
+    conditions = configuration.build_conditions()
+    chosen = (
+        {check_choice("pair", name, known): known[name] for name in pairs}
+        if pairs
+        else affordable(admissible(known, bandit, conditions), steps)
+    )
     study = variance_study(
         bandit,
         policy,
@@ -51,6 +56,7 @@ def variance(
         seed=seed,
         engine="jax" if configuration.training.engine == "jax" else "auto",  # not every pair has a kernel
         precision=configuration.training.precision,
+        conditions=conditions,
     )
     print_whole(study.table())
     left_out = [] if pairs else [name for name in known if name not in chosen]

@@ -23,7 +23,8 @@ class Baseline(eqx.Module):
 
     It states its facts: `coupled` says whether it depends on the metric in use; `compares_rollouts` whether it needs
     several rollouts of an episode; `reads_world` whether it reads the instance, which world="posterior" draws from the
-    model; `looks_ahead` whether it plays on from every step, `lookaheads` times. No baseline trusts the model: whatever
+    model; `looks_ahead` whether it plays on from every step, `lookaheads` times; `single_users` whether it is for steps
+    of one user alone, seen before the next, with nobody after the end. No baseline trusts the model: whatever
     is independent of the draw at t biases nothing.
     """
 
@@ -31,6 +32,7 @@ class Baseline(eqx.Module):
     compares_rollouts: ClassVar[bool] = False
     reads_world: ClassVar[bool] = False
     looks_ahead: ClassVar[bool] = False
+    single_users: ClassVar[bool] = False
 
     @abc.abstractmethod
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
@@ -83,6 +85,7 @@ class ValueFunction(Baseline):
     """
 
     looks_ahead: ClassVar[bool] = True
+    single_users: ClassVar[bool] = True
     coupled: ClassVar[bool] = False
     lookaheads: int = eqx.field(static=True, default=8)
 

@@ -9,11 +9,13 @@ from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.metrics import Metric
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data, kinds, registered_class, registered_name, to_data
+from tsgrad.simulation import EVERY_USER, Conditions
 
 METRICS = ("obs", "mean", "fin", "bayes", "q")  # the paper's, by their registered names
 BASELINES = ("null", "oracle", "self", "value")
 
 ScoreName = Literal["conditional", "draw"]
+GradientName = Literal["auto", "score", "pathwise"]
 
 
 class Estimator(eqx.Module):
@@ -32,7 +34,8 @@ class Estimator(eqx.Module):
     `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
     must. `score` is what the gradient is made of: "conditional" is what is expected of the score of the draw given the
     arm it led to, with a fraction of its noise, where the policy's law allows it (else that of the draw); "draw" is the
-    paper's.
+    paper's. `gradient` says how it comes about: "score" is the paper's way; "pathwise" differentiates the episode
+    itself, for batches of many users, with no use for a baseline; "auto" takes the latter from 20 users a batch on.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'
@@ -49,6 +52,7 @@ class Estimator(eqx.Module):
     single_time: bool = eqx.field(static=True)
     world: Literal["true", "posterior"] = eqx.field(static=True)
     score: ScoreName = eqx.field(static=True)
+    gradient: GradientName = eqx.field(static=True)
 
     def __init__(
         self,
@@ -60,6 +64,7 @@ class Estimator(eqx.Module):
         single_time: bool = False,
         world: Literal["true", "posterior"] = "true",
         score: ScoreName = "conditional",
+        gradient: GradientName = "auto",
     ) -> None:
         self.metric = _chosen("metric", metric, Metric, lookaheads)
         self.baseline = _chosen("baseline", baseline, Baseline, lookaheads)
@@ -79,6 +84,8 @@ class Estimator(eqx.Module):
         self.world = world
         check_choice("score", score, ("conditional", "draw"))
         self.score = score
+        check_choice("gradient", gradient, ("auto", "score", "pathwise"))
+        self.gradient = gradient
 
     @property
     def metric_name(self) -> str:
@@ -92,11 +99,15 @@ class Estimator(eqx.Module):
 
     @property
     def name(self) -> str:
-        """metric/baseline, as the paper's tables show them; marked where the score is that of the draw."""
+        """metric/baseline, as the paper's tables show them; marked where the score is that of the draw. A pathwise
+        gradient has no baseline.
+        """
+        if self.gradient == "pathwise":
+            return f"{self.metric_name} (pathwise)"
         return f"{self.metric_name}/{self.baseline_name}" + (" (draw)" if self.score == "draw" else "")
 
-    def with_score(self, score: ScoreName) -> "Estimator":
-        """The same estimator, made of another score."""
+    def with_score(self, score: ScoreName, gradient: GradientName | None = None) -> "Estimator":
+        """The same estimator, made of another score, or by another kind of gradient."""
         return Estimator(
             self.metric,
             self.baseline,
@@ -104,6 +115,7 @@ class Estimator(eqx.Module):
             single_time=self.single_time,
             world=self.world,
             score=score,
+            gradient=self.gradient if gradient is None else gradient,
         )
 
     @property
@@ -118,8 +130,20 @@ class Estimator(eqx.Module):
         reads = self.metric.reads_world or self.baseline.reads_world
         return not self.metric.trusts_model and (self.world == "true" or not reads)
 
-    def check(self, problem: AnyProblem) -> None:
-        """Refuses problems for which the pair is not admissible."""
+    def check(self, problem: AnyProblem, conditions: Conditions = EVERY_USER) -> None:
+        """Refuses problems and conditions for which the pair is not admissible."""
+        usual = conditions.every_user and conditions.at_once and conditions.after is None
+        for kind, part, name in (
+            ("metric", self.metric, self.metric_name),
+            ("baseline", self.baseline, self.baseline_name),
+        ):
+            if part.single_users and not usual:
+                raise BadInput(
+                    f"{kind} {name!r} is for single users whose rewards are seen at once, with nobody after the end:"
+                    " use metric 'obs', 'mean' or 'bayes' and baseline 'null', 'oracle' or 'self'"
+                )
+        if self.world == "posterior" and not (conditions.every_user and conditions.at_once):
+            raise BadInput("world must be 'true' in batches and with delays: what was seen there is not all there was")
         if not problem.model.exact_posterior and not self.right_whatever_the_model:
             raise BadInput(
                 f"estimator {self.name} with world={self.world!r} relies on the posterior of"

@@ -13,10 +13,13 @@ from tsgrad import native
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.score import gradients_of, most_rollouts, step_products, step_weights
+from tsgrad.estimate.pathwise import gradient_used, pathwise_gradient
+from tsgrad.estimate.score import Play, gradients_of, most_rollouts, step_products, step_weights
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
+    EVERY_USER,
+    Conditions,
     Engine,
     EngineName,
     JaxEngine,
@@ -25,10 +28,12 @@ from tsgrad.simulation import (
     Workload,
     WorkloadOptions,
     choose_engine,
+    crowd_of,
     play,
     ready_for,
+    why_not_native,
 )
-from tsgrad.streams import Purpose
+from tsgrad.streams import Address, Purpose
 
 
 class Gradient(NamedTuple):
@@ -93,9 +98,19 @@ def _gradient_block(
     first rollout of each episode.
     """
     rollouts, world = most_rollouts(estimators), estimators[0].world
+    ways = [gradient_used(problem, policy, estimator, workload.conditions) for estimator in estimators]
 
     def one(number: UInt32[Array, ""]) -> Any:
         home = workload.address.with_episode(number)
+        if "pathwise" in ways:
+            found = [
+                pathwise_gradient(problem, policy, estimator, workload, home, member=fisher)
+                if way == "pathwise"
+                else _score_gradient(problem, policy, estimator, workload, home)
+                for way, estimator in zip(ways, estimators, strict=True)
+            ]
+            steps = (found[0][2], jnp.ones(workload.horizon)) if fisher else None
+            return jnp.stack([gradient for gradient, _, _ in found]), found[0][1], steps
         episode, regret = play(problem, policy, workload, home, rollouts=rollouts, world=world)
         first = jax.tree.map(lambda leaf: leaf[0], episode.rollouts)
         steps = (first, step_weights(episode, estimators[0])) if fisher else None
@@ -110,8 +125,17 @@ def _gradient_block(
     if fisher:
         played, weights = steps
         counted = jnp.where(real[:, None], weights, 0)
-        products = step_products(problem.model, policy, played, counted, estimators[0].score)
+        how = Play(crowd_of(workload.conditions, problem, policy), workload.conditions)
+        products = step_products(problem.model, policy, played, counted, estimators[0].score, how)
     return Moments.of(gradients, real), Moments.of(regrets, real), products
+
+
+def _score_gradient(
+    problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, workload: Traced, home: Address
+) -> tuple[Array, Array, None]:
+    """By scores, for one estimator beside others that are pathwise: its gradient [P], and regret."""
+    episode, regret = play(problem, policy, workload, home, rollouts=estimator.rollouts, world=estimator.world)
+    return gradients_of(episode, (estimator,))[0], regret, None
 
 
 def gradient_engine(
@@ -122,9 +146,10 @@ def gradient_engine(
     engine: EngineName = "auto",
     every_episode: bool = False,
     fisher: bool = False,
+    conditions: Conditions = EVERY_USER,
 ) -> Engine:
-    """The engine that computes gradients of a prepared policy; it is asked for blocks of any workload, with any
-    meta-parameters.
+    """The engine that computes gradients of a prepared policy under conditions; it is asked for blocks of any such
+    workload, with any meta-parameters.
 
     A block gives moments of the gradient and of the regret, and the sum of the scores' outer products where `fisher` is
     asked for; with `every_episode` every gradient [B, E, P].
@@ -155,7 +180,7 @@ def gradient_engine(
 
     return choose_engine(
         engine,
-        not_native=_not_native(problem, policy, estimators),
+        not_native=why_not_native(conditions) or _not_native(problem, policy, estimators),
         jax=JaxEngine(
             lambda policy, traced, block: _gradient_block(
                 problem, policy, estimators, traced, block, every_episode, fisher
@@ -233,7 +258,9 @@ def gradient(
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     ready = _checked(problem, policy, (estimator,), checked)
-    computing = gradient_engine(problem, ready, (estimator,), engine=engine, fisher=fisher)
+    computing = gradient_engine(
+        problem, ready, (estimator,), engine=engine, fisher=fisher, conditions=checked.conditions
+    )
     found = estimated_gradient(computing, ready, checked)
     wrong = np.flatnonzero(~np.isfinite(found.mean))
     if wrong.size:
@@ -271,7 +298,9 @@ def episode_gradients(
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     chosen = tuple(estimators.values())
     ready = _checked(problem, policy, chosen, checked)
-    computing = gradient_engine(problem, ready, chosen, engine=engine, every_episode=True)
+    computing = gradient_engine(
+        problem, ready, chosen, engine=engine, every_episode=True, conditions=checked.conditions
+    )
     gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
     check_finite_results("gradient", gradients)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
@@ -285,7 +314,10 @@ def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Esti
     check_type("policy", policy, SamplingPolicy, remedy="which has a law to differentiate")
     for estimator in estimators:
         check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
-        estimator.check(problem)
+        estimator.check(problem, workload.conditions)
     if len({estimator.world for estimator in estimators}) > 1:
         raise BadInput("estimators computed from one record must have the same world: ask for them apart")
-    return ready_for(problem, policy, workload)
+    ready = ready_for(problem, policy, workload)
+    for estimator in estimators:
+        gradient_used(problem, ready, estimator, workload.conditions)
+    return ready

@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.policies import Clock
-from tsgrad.simulation import Episode, State, Trajectory, decide, take_step
+from tsgrad.simulation import Episode, PolicyNoise, State, Trajectory, take_step
 from tsgrad.streams import Stream
 
 
@@ -31,7 +30,9 @@ def look_ahead(episode: Episode, rollout: Trajectory, number: int, *, first_arm_
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         where = {"rollout": rollout.rollout, "look_ahead": index}
         world = model.posterior(belief).sample(episode.address.noise(Stream.POSTERIOR, **where).at(t))
-        policy_noise = episode.address.noise(Stream.POLICY, **where).at(t)
+        policy_noise = PolicyNoise(
+            episode.address.noise(Stream.POLICY, **where).at(t), episode.address.noise(Stream.FLOOR, **where).at(t)
+        )
         reward_noise = episode.address.noise(Stream.REWARD, **where).at(t)
 
         def step(s: Integer[Array, ""], carried: Any) -> Any:
@@ -39,8 +40,17 @@ def look_ahead(episode: Episode, rollout: Trajectory, number: int, *, first_arm_
             context = jax.tree.map(lambda leaf: leaf[s - 1], instance.contexts)
 
             def choose() -> tuple[Any, Any]:
-                clock = Clock(s, instance.horizon)
-                draw, chosen = decide(policy, model, state, context, clock, policy_noise.step(s))
+                draw, chosen = instance.crowd.decide(
+                    policy,
+                    model,
+                    state.belief,
+                    state.memory,
+                    context,
+                    s,
+                    instance.horizon,
+                    instance.conditions,
+                    policy_noise,
+                )
                 return draw, jnp.where(s == t, arm, chosen) if first_arm_played else chosen
 
             later, taken = take_step(

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.policies import Thompson
-from tsgrad.problems import IndependentArms, Problem
+from tsgrad.problems import Context, IndependentArms, Problem, Sums
 from tsgrad.registry import register
 from tsgrad.simulation import Episode, State, Trajectory, take_step
 
@@ -24,13 +24,15 @@ class Metric(eqx.Module):
 
     It states its facts: `requires` is the kind of problem it is for; `trusts_model` whether it is admissible only where
     the model is right; `reads_world` whether it reads the world, which world="posterior" draws from the model;
-    `looks_ahead` whether it plays on from every step, `lookaheads` times.
+    `looks_ahead` whether it plays on from every step, `lookaheads` times; `single_users` whether it is for steps of one
+    user alone, seen before the next, with nobody after the end.
     """
 
     requires: ClassVar[type] = Problem
     trusts_model: ClassVar[bool] = False
     reads_world: ClassVar[bool] = False
     looks_ahead: ClassVar[bool] = False
+    single_users: ClassVar[bool] = False
 
     @abc.abstractmethod
     def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
@@ -53,10 +55,19 @@ class SeparableMetric(Metric):
         """What the best arm of each step would have earned."""
 
     def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        return from_here_on(self.rewards(episode, rollout))
+        steps = from_here_on(self.rewards(episode, rollout))
+        return steps if episode.instance.conditions.after is None else steps + self._final(episode, rollout)
 
     def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        return from_here_on(self.oracle_rewards(episode))
+        steps = from_here_on(self.oracle_rewards(episode))
+        if episode.instance.conditions.after is None:
+            return steps
+        return steps + episode.instance.final_choice(episode.model, rollout.final_belief)[2]
+
+    def _final(self, episode: Episode, rollout: Trajectory) -> Float[Array, ""]:
+        """What the final choice is worth, which every step had a part in: by the world, or by the belief if trusted."""
+        worth, expected, _ = episode.instance.final_choice(episode.model, rollout.final_belief)
+        return expected if self.trusts_model else worth
 
 
 @register("obs")
@@ -64,7 +75,7 @@ class ObservedReward(SeparableMetric):
     """`obs`: the rewards themselves. Admissible by definition, whatever the model; the noisiest."""
 
     def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        return rollout.reward
+        return jax.vmap(episode.instance.crowd.total)(rollout.reward)
 
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         return episode.instance.rewards(episode.instance.best_arms())
@@ -96,6 +107,7 @@ class FiniteSampleMean(Metric):
     """
 
     trusts_model: ClassVar[bool] = True
+    single_users: ClassVar[bool] = True
     requires: ClassVar[type] = IndependentArms
 
     def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
@@ -135,26 +147,34 @@ class PosteriorMean(SeparableMetric):
     trusts_model: ClassVar[bool] = True
 
     def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        return jax.vmap(episode.model.posterior_mean)(rollout.belief, rollout.context, rollout.arm)
+        crowd, model = episode.instance.crowd, episode.model
+
+        def expected(belief: Any, context: Context, played: Any) -> Float[Array, ""]:
+            return crowd.summed(lambda context, arm: model.posterior_mean(belief, context, arm), context, played)
+
+        return jax.vmap(expected)(rollout.belief, rollout.context, rollout.arm)
 
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         model, instance = episode.model, episode.instance
 
         def pull_best(belief: Any, inputs: tuple[Any, Any, Any]) -> tuple[Any, Float[Array, ""]]:
-            t, context, arm = inputs
-            expected = model.posterior_mean(belief, context, arm)
+            t, context, best = inputs
+            expected = instance.crowd.summed(
+                lambda context, arm: model.posterior_mean(belief, context, arm), context, best
+            )
             later, _ = take_step(
                 model,
                 Thompson(),  # whoever pulls, it has no memory
                 State(belief, None),
                 context,
-                choose=lambda: (None, arm),
-                pay=lambda arm: instance.reward(t, context, arm),
+                choose=lambda: (None, best),
+                pay=lambda best: _all_at_once(instance.pay(t, context, best)),
+                crowd=instance.crowd,
             )
             return later.belief, expected
 
         steps = (instance.times, instance.contexts, instance.best_arms())
-        _, expected = jax.lax.scan(pull_best, model.prior(instance.horizon), steps)
+        _, expected = jax.lax.scan(pull_best, model.prior(instance.users), steps)
         return expected
 
 
@@ -167,6 +187,7 @@ class StateActionValue(Metric):
     """
 
     trusts_model: ClassVar[bool] = True
+    single_users: ClassVar[bool] = True
     looks_ahead: ClassVar[bool] = True
     lookaheads: int = eqx.field(static=True, default=8)
 
@@ -175,6 +196,17 @@ class StateActionValue(Metric):
 
     def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
         return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).best
+
+
+def _all_at_once(paid: Any) -> Any:
+    """What is paid, whenever it is seen: an oracle may know it at once. Sums of several delays are added up."""
+    if not isinstance(paid, Sums) or paid.users.ndim == 1:
+        return paid
+    count, total = jnp.sum(paid.users, axis=0), jnp.sum(paid.total, axis=0)
+    if paid.scatter is None:
+        return Sums(count, total, None)
+    shift = paid.total / jnp.maximum(paid.users, 1) - total / jnp.maximum(count, 1)
+    return Sums(count, total, jnp.sum(paid.scatter + paid.users * shift**2, axis=0))
 
 
 def from_here_on(steps: Float[Array, "T *rest"]) -> Float[Array, "T *rest"]:

@@ -154,7 +154,7 @@ def _block(
     def one(number: Array, recorded: Recorded) -> Any:
         live, log_prob, led_to_arm = replay(model, policy, recorded)
         episode = from_live_rollout(model, policy, live, address.with_episode(number), most_rollouts(estimators))
-        return gradients_of(episode, estimators), jnp.sum(regret(episode.instance, live.arm)), log_prob, led_to_arm
+        return gradients_of(episode, estimators), regret(episode.instance, model, live).total, log_prob, led_to_arm
 
     return jax.vmap(one)(numbers, block)
 

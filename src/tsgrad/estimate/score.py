@@ -9,11 +9,12 @@ fraction of the noise. It needs a law that knows what to expect (`OrderedLaw`), 
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
@@ -21,10 +22,35 @@ from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.estimator import Estimator, ScoreName
 from tsgrad.estimate.metrics import Metric
 from tsgrad.laws import OrderedLaw
-from tsgrad.policies import Clock, Memoryless, SamplingPolicy, parameter_names, prepared, split
+from tsgrad.policies import Memoryless, SamplingPolicy, parameter_names, prepared, split
 from tsgrad.problems import AnyProblem, Context, Problem
-from tsgrad.simulation import Episode, Trajectory
+from tsgrad.simulation import (
+    EVERY_USER,
+    ONE_USER,
+    Conditions,
+    Counted,
+    Crowd,
+    Episode,
+    Floored,
+    Item,
+    Listed,
+    OneUser,
+    State,
+    Trajectory,
+    Users,
+    feedback_of,
+)
 from tsgrad.streams import Address, Purpose, Stream
+
+
+class Play(NamedTuple):
+    """How episodes are played: who comes at a step, and under which conditions."""
+
+    crowd: Crowd
+    conditions: Conditions
+
+
+SINGLE_USERS = Play(ONE_USER, EVERY_USER)
 
 
 def score_used(problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, horizon: int) -> ScoreName:
@@ -43,7 +69,9 @@ def score_used(problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator
         context = problem.truth.draw_context(
             None, Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.CONTEXT), jnp.int32(1)
         )
-        return ready.law(model, model.prior(horizon), ready.init(model), context, Clock(jnp.int32(1), horizon))
+        return ready.law(
+            model, model.prior(horizon), ready.init(model), context, EVERY_USER.clock(jnp.int32(1), horizon)
+        )
 
     return "conditional" if _is_conditional(ready, model, eqx.filter_eval_shape(law)) else "draw"
 
@@ -67,40 +95,96 @@ def _log_prob(
     return jnp.sum(expected if context.available is None else jnp.where(context.available, expected, 0))
 
 
+def _step_log_prob(
+    model: Problem,
+    policy: SamplingPolicy,
+    belief: Any,
+    memory: Any,
+    step: Any,
+    horizon: int,
+    score: ScoreName,
+    play: Play,
+) -> Float[Array, ""]:
+    """What the score of one step is the derivative of, under conditions; the step is as in `_steps_of`."""
+    t, context, _, drawn, played, _ = step
+    crowd, conditions = play
+    clock = conditions.clock(t, horizon)
+    if isinstance(crowd, Counted):
+        shares = conditions.floored(policy.shares(model, belief, memory, context, clock), context)
+        tiny = np.finfo(shares.dtype).tiny
+        return jnp.sum(jnp.where(played > 0, played * jnp.log(jnp.maximum(shares, tiny)), 0))
+
+    def of_user(context: Context, decided: Any) -> Float[Array, ""]:
+        draw, arm = decided
+        law = policy.law(model, belief, memory, context, clock)
+        if not isinstance(draw, Floored):
+            return _log_prob(policy, model, law, draw, arm, context, score)
+        # Where chance decided, the law had no part in it.
+        of_draw = _log_prob(policy, model, law, draw.draw, draw.arm, context, score)
+        return jnp.where(draw.by_chance, 0, of_draw)
+
+    if isinstance(crowd, Listed):
+        return crowd.summed(of_user, context, Users((drawn, played.arm), played.there))
+    return of_user(context, (drawn, played))
+
+
+def _steps_of(rollout: Trajectory) -> Any:
+    """What a score needs of every step: t, context, belief, pseudo-action, arm and reward."""
+    return rollout.t, rollout.context, rollout.belief, rollout.pseudo_action, rollout.arm, rollout.reward
+
+
 def log_likelihood(
-    model: Problem, policy: SamplingPolicy, rollout: Trajectory, weights: Float[Array, "T"], score: ScoreName = "draw"
+    model: Problem,
+    policy: SamplingPolicy,
+    rollout: Trajectory,
+    weights: Float[Array, "T"],
+    score: ScoreName = "draw",
+    play: Play = SINGLE_USERS,
 ) -> Float[Array, ""]:
     """sum_t weights_t log p(pseudo-action_t; past), with pseudo-actions, arms and rewards held fixed; or, for the
-    conditional score, what is expected of it given the arm.
+    conditional score, what is expected of it given the arm. Where users are counted, p is the chance of the counts.
 
     The memory of the policy is computed anew, so that derivatives go through it where it depends on the
-    meta-parameters.
+    meta-parameters. `play` says under which conditions.
     """
-    horizon = rollout.reward.shape[0]
+    horizon = rollout.t.shape[0]
+    crowd, conditions = play
+    feedback = feedback_of(conditions, crowd)
 
     # Recomputed on the way back instead of stored: a step is cheaper to redo than to remember.
     @jax.checkpoint
-    def step(memory: Any, inputs: Any) -> tuple[Any, Float[Array, ""]]:
-        t, context, belief, pseudo_action, arm, reward, weight = inputs
-        law = policy.law(model, belief, memory, context, Clock(t, horizon))
-        log_prob = _log_prob(policy, model, law, pseudo_action, arm, context, score)
-        return policy.remember(memory, context, arm, reward), weight * log_prob
+    def step(carried: Any, inputs: Any) -> tuple[Any, Float[Array, ""]]:
+        _, context, belief, _, arm, reward, weight = inputs
+        if plain:
+            term = _step_log_prob(model, policy, belief, carried, inputs[:-1], horizon, score, play)
+            return policy.remember(carried, context, arm, reward), weight * term
+        term = _step_log_prob(model, policy, belief, carried.memory, inputs[:-1], horizon, score, play)
+        later = feedback.learn(crowd, model, policy, carried, Item(context, arm, reward))
+        return later, weight * term
 
-    steps = (
-        rollout.t,
-        rollout.context,
-        rollout.belief,
-        rollout.pseudo_action,
-        rollout.arm,
-        rollout.reward,
-        weights,
-    )
-    _, terms = jax.lax.scan(step, policy.init(model), steps)
+    # Who is counted is not remembered; of single users that are seen at once memories need nothing but themselves.
+    plain = isinstance(crowd, Counted) or (isinstance(crowd, OneUser) and conditions.at_once)
+
+    def first() -> Any:
+        memory = policy.init(model)
+        if plain:
+            return memory
+        item = Item(*jax.tree.map(lambda leaf: leaf[0], (rollout.context, rollout.arm, rollout.reward)))
+        shapes = jax.eval_shape(lambda: item)
+        belief = jax.tree.map(lambda leaf: leaf[0], rollout.belief)
+        return State(belief, memory, feedback.nothing(model, lambda: shapes))
+
+    _, terms = jax.lax.scan(step, first(), (*_steps_of(rollout), weights))
     return jnp.sum(terms)
 
 
 def weighted_score(
-    model: Problem, policy: SamplingPolicy, rollout: Trajectory, weights: Float[Array, "T"], score: ScoreName = "draw"
+    model: Problem,
+    policy: SamplingPolicy,
+    rollout: Trajectory,
+    weights: Float[Array, "T"],
+    score: ScoreName = "draw",
+    play: Play = SINGLE_USERS,
 ) -> Float[Array, "P"]:
     """sum_t weights_t S_t, with S_t the score of step t in the meta-parameters.
 
@@ -109,7 +193,7 @@ def weighted_score(
     moving, fixed = split(policy)
 
     def surrogate(moving: Any) -> Float[Array, ""]:
-        return log_likelihood(model, eqx.combine(moving, fixed), rollout, weights, score)
+        return log_likelihood(model, eqx.combine(moving, fixed), rollout, weights, score, play)
 
     return ravel_pytree(jax.grad(surrogate)(moving))[0]
 
@@ -142,6 +226,7 @@ def step_products(
     rollouts: Trajectory,
     weights: Float[Array, "B T"],
     score: ScoreName,
+    play: Play,
 ) -> Float[Array, "P P"]:
     """The outer products of the scores of steps, weighted and summed over steps and rollouts, one an episode [B, T].
 
@@ -152,7 +237,7 @@ def step_products(
     if not isinstance(policy, Memoryless):
 
         def of_rollout(rollout: Trajectory, weights: Float[Array, "T"]) -> Float[Array, "P"]:
-            return weighted_score(model, policy, rollout, jnp.sqrt(weights), score)
+            return weighted_score(model, policy, rollout, jnp.sqrt(weights), score, play)
 
         scores = jax.vmap(of_rollout)(rollouts, weights)
         return jnp.einsum("bp,bq->pq", scores, scores, precision="highest")
@@ -160,12 +245,9 @@ def step_products(
     horizon = weights.shape[-1]
 
     def of_step(step: Any) -> Float[Array, "P"]:
-        t, context, belief, pseudo_action, arm = step
-
         def surrogate(moving: Any) -> Float[Array, ""]:
-            moved = eqx.combine(moving, fixed)
-            law = moved.law(model, belief, None, context, Clock(t, horizon))
-            return _log_prob(moved, model, law, pseudo_action, arm, context, score)
+            moved, belief = eqx.combine(moving, fixed), step[2]
+            return _step_log_prob(model, moved, belief, None, step, horizon, score, play)
 
         return ravel_pytree(jax.grad(surrogate)(moving))[0]
 
@@ -174,17 +256,19 @@ def step_products(
         scores = jax.vmap(of_step)(step)
         return sums + jnp.einsum("b,bp,bq->pq", weights, scores, scores, precision="highest"), None
 
-    parts = (rollouts.t, rollouts.context, rollouts.belief, rollouts.pseudo_action, rollouts.arm)
-    by_time = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), (parts, weights))
+    by_time = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), (_steps_of(rollouts), weights))
     size = len(parameter_names(policy))
     return jax.lax.scan(add, jnp.zeros((size, size), weights.dtype), by_time)[0]
 
 
 def _scores(episode: Episode, weights: Float[Array, "E R T"], score: ScoreName) -> Float[Array, "E R P"]:
     """The weighted score of each rollout, for several weights."""
+    play = Play(episode.instance.crowd, episode.instance.conditions)
 
     def of_rollout(rollout: Any, weights: Float[Array, "E T"]) -> Float[Array, "E P"]:
-        return jax.vmap(lambda weights: weighted_score(episode.model, episode.policy, rollout, weights, score))(weights)
+        return jax.vmap(lambda weights: weighted_score(episode.model, episode.policy, rollout, weights, score, play))(
+            weights
+        )
 
     return jax.vmap(of_rollout, in_axes=(0, 1), out_axes=1)(episode.rollouts, weights)
 

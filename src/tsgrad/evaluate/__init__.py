@@ -6,7 +6,7 @@ from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
 from tsgrad.evaluate.optimum import optimal_regret
 from tsgrad.evaluate.result import Played, PolicyResult
 from tsgrad.evaluate.statistics import Gain
-from tsgrad.evaluate.variance import PairReport, VarianceStudy, affordable, estimator_pairs, variance_study
+from tsgrad.evaluate.variance import PairReport, VarianceStudy, admissible, affordable, estimator_pairs, variance_study
 
 __all__ = [
     "FEWEST_EPISODES",
@@ -19,6 +19,7 @@ __all__ = [
     "PolicyResult",
     "RegretBound",
     "VarianceStudy",
+    "admissible",
     "affordable",
     "compare",
     "diagnose",

@@ -262,7 +262,10 @@ def compare(
         name: ready_for(problem, given.policy if isinstance(given, Saved) else given, start)
         for name, given in policies.items()
     }
-    engines = {name: simulation_engine(problem, policy, engine=engine) for name, policy in ready.items()}
+    engines = {
+        name: simulation_engine(problem, policy, engine=engine, conditions=start.conditions)
+        for name, policy in ready.items()
+    }
     limit = _limit(problem, start, bound)
 
     def play(first: int, number: int) -> dict[str, Played]:
@@ -319,7 +322,7 @@ def _episodes_wanted(played: Mapping[str, Played], reference: str, confidence: f
 
 def _limit(problem: AnyProblem, workload: Workload, kind: BoundKind | Literal["auto"] | None) -> RegretBound | None:
     """The regret that no policy can go below. Bounds are those of episodes in which all arms are there."""
-    if kind is None or (kind == "auto" and workload.conditions.told.available is not None):
+    if kind is None or (kind == "auto" and not workload.conditions.told(workload.horizon).trivial):
         return None
     if kind == "auto":
         return cheap_bound(problem, horizon=workload.horizon, seed=workload.seed)

@@ -13,7 +13,7 @@ from tsgrad.estimate.recorded import replayed_gradients
 from tsgrad.evaluate.innovations import Group, grouped, innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
 from tsgrad.problems import AnyProblem, Problem
-from tsgrad.simulation import Precision, Recorded, simulate
+from tsgrad.simulation import EVERY_USER, Conditions, Precision, Recorded, simulate
 from tsgrad.streams import Purpose
 
 FEWEST = 30  # episodes of which anything is said
@@ -122,6 +122,7 @@ def diagnose(
     seed: int = 0,
     level: float = 0.05,
     precision: Precision = "float32",
+    conditions: Conditions = EVERY_USER,
 ) -> Diagnosis:
     """Tells whether the model's metrics can be trusted, from episodes that the policy played.
 
@@ -133,6 +134,7 @@ def diagnose(
         seed: of everything that is drawn.
         level: the chance of an alarm where nothing is wrong.
         precision: "float32" or "float64".
+        conditions: of simulated episodes; they may say which arms there are.
 
     Returns:
         Both tests and a verdict, which prints as a few sentences.
@@ -154,8 +156,19 @@ def diagnose(
     if not isinstance(episodes, Recorded):
         if horizon is None:
             raise BadInput("horizon must be given where episodes are to be simulated")
+        if not conditions.masks_alone:
+            raise BadInput(
+                "conditions must say nothing but 'available' for a diagnosis, which looks at single users one after the"
+                " other: what is wrong with a model shows there, and no batch, delay or floor is needed for it"
+            )
         episodes = _simulated(
-            problem, policy, horizon, check_count("episodes", episodes, least=FEWEST), seed, precision
+            problem,
+            policy,
+            horizon,
+            check_count("episodes", episodes, least=FEWEST),
+            seed,
+            precision,
+            conditions=conditions,
         )
     number, steps = np.shape(episodes.reward)
     check_count("the number of episodes", number, least=FEWEST)
@@ -189,6 +202,7 @@ def _simulated(
     seed: int,
     precision: Precision,
     iteration: int = 0,
+    conditions: Conditions = EVERY_USER,
 ) -> Recorded:
     """What a live system would have recorded of simulated episodes."""
     played = simulate(
@@ -201,6 +215,7 @@ def _simulated(
         iteration=iteration,
         trajectories=True,
         precision=precision,
+        conditions=conditions,
     ).trajectories
     assert played is not None
     return Recorded.of(played)

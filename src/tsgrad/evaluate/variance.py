@@ -1,5 +1,6 @@
 """Which estimator to train with: bias, variance and time of every pair of metric and baseline, on the same episodes."""
 
+import contextlib
 import itertools
 import time
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import registered_class
-from tsgrad.simulation import BLOCK, EngineName, Precision
+from tsgrad.simulation import BLOCK, EVERY_USER, Conditions, EngineName, Precision
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
 _LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
@@ -148,6 +149,7 @@ def variance_study(
     seed: int = 0,
     engine: EngineName = "auto",
     precision: Precision = "float32",
+    conditions: Conditions = EVERY_USER,
 ) -> VarianceStudy:
     """Bias, covariance trace, time and variance x time of estimators.
 
@@ -160,6 +162,7 @@ def variance_study(
         seed: which episodes.
         engine: "jax", "native", or "auto" for the fastest that can run each.
         precision: "float32" or "float64".
+        conditions: under which episodes are played.
 
     Returns:
         A row for each estimator, the best buy first.
@@ -185,7 +188,7 @@ def variance_study(
     if not parameter_names(policy):
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
-        estimators = affordable(estimator_pairs(problem), horizon)
+        estimators = affordable(admissible(estimator_pairs(problem), problem, conditions), horizon)
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     for name, estimator in estimators.items():
         check_type(f"estimators[{name!r}]", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
@@ -199,7 +202,13 @@ def variance_study(
             "estimators must have one that is right whatever the model to compare with"
             f" (obs or mean with null, oracle or self; obs/null if the world is redrawn), got {', '.join(estimators)}"
         )
-    where: dict[str, Any] = {"horizon": horizon, "seed": seed, "engine": engine, "precision": precision}
+    where: dict[str, Any] = {
+        "horizon": horizon,
+        "seed": seed,
+        "engine": engine,
+        "precision": precision,
+        "conditions": conditions,
+    }
     gradients = {
         name: _gradients_of(
             problem, policy, estimator, {**where, "episodes": min(episodes, _most_episodes(estimator, horizon))}
@@ -214,7 +223,7 @@ def variance_study(
     pairs = [
         _report(
             name,
-            gradient_engine(problem, policy, (estimators[name],), engine=engine).name,
+            gradient_engine(problem, policy, (estimators[name],), engine=engine, conditions=conditions).name,
             samples[name],
             samples[reference],
             seconds[name],
@@ -228,6 +237,18 @@ def variance_study(
         horizon,
         seed,
     )
+
+
+def admissible(
+    estimators: Mapping[str, Estimator], problem: AnyProblem, conditions: Conditions
+) -> dict[str, Estimator]:
+    """Those that conditions allow."""
+    kept = {}
+    for name, estimator in estimators.items():
+        with contextlib.suppress(BadInput):
+            estimator.check(problem, conditions)
+            kept[name] = estimator
+    return kept
 
 
 def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, Estimator]:

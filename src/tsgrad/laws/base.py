@@ -6,7 +6,8 @@ concentrated the law is.
 """
 
 import abc
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -46,6 +47,27 @@ class ProductLaw(Law):
         return jnp.sum(self.arm_log_prob(pseudo_action))
 
 
+class Sides(NamedTuple):
+    """Where the density of each arm is largest, and how far it matters to the left and to the right. Axes: [K] each."""
+
+    mode: Float[Array, "K"]
+    left: Float[Array, "K"]
+    right: Float[Array, "K"]
+
+    def marks(self, cuts: Float[Array, "c"]) -> Float[Array, "m K"]:
+        """Points on both sides of the mode, and the mode itself, from left to right."""
+        return jnp.concatenate(
+            [self.mode - self.left * cuts[::-1, None], self.mode[None], self.mode + self.right * cuts[:, None]]
+        )
+
+
+class InOrder(NamedTuple):
+    """Marks on each arm's law, from left to right, and the arms' log-densities at any points. Axes: [mark, K]."""
+
+    marks: Float[Array, "m K"]
+    log_density: Callable[[Float[Array, "n 1"]], Float[Array, "n K"]]
+
+
 class OrderedLaw(ProductLaw):
     """A product law whose draws have an `order` [K], by which arms are compared, and that knows what to expect of them
     above or below a threshold.
@@ -60,4 +82,12 @@ class OrderedLaw(ProductLaw):
 
         The expectation is over this very law, held fixed: the derivative is the expected score. Thresholds are
         infinite where there is nothing to compare with.
+        """
+
+    @abc.abstractmethod
+    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+        """The arms' laws along one line, on which they are in the order of their draws.
+
+        `cuts` from 0 to 1 say at which shares of the way, from its mode to where it no longer matters, an arm is to be
+        marked on either side.
         """

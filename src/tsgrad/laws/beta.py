@@ -8,9 +8,9 @@ import jax.scipy.special as special
 import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float
 
-from tsgrad.laws.base import OrderedLaw
+from tsgrad.laws.base import InOrder, OrderedLaw
 from tsgrad.laws.gamma import log_gamma_ratio
-from tsgrad.laws.truncated import truncated_nodes
+from tsgrad.laws.truncated import sides, truncated_nodes
 from tsgrad.streams import Noise
 
 
@@ -66,19 +66,29 @@ class BetaLaw(OrderedLaw):
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # As laws of the logit y, with log-density alpha log s(y) + beta log s(-y), s the sigmoid. The density of a
         # draw is linear in its logarithms, so that their expectations are all that is needed.
-        alpha, beta = jax.lax.stop_gradient((self.alpha, self.beta))
-        logit, weight = truncated_nodes(
-            lambda y, step: alpha * _log_sigmoid_rise(y, step) + beta * _log_sigmoid_rise(-y, -step),
-            lambda y: alpha * jax.nn.sigmoid(-y) - beta * jax.nn.sigmoid(y),
-            jnp.log(alpha / beta),
-            alpha * (beta / (alpha + beta)),
-            threshold,
-            below,
-        )
+        logit, weight = truncated_nodes(*jax.lax.stop_gradient(self)._of_logit, threshold, below)
         expected = BetaDraw(
             jnp.sum(weight * jax.nn.log_sigmoid(logit), axis=0), jnp.sum(weight * jax.nn.log_sigmoid(-logit), axis=0)
         )
         return self.arm_log_prob(expected)
+
+    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+        normaliser = log_beta(self.alpha, self.beta)
+        return InOrder(
+            sides(*jax.lax.stop_gradient(self)._of_logit).marks(cuts),
+            lambda y: self.alpha * jax.nn.log_sigmoid(y) + self.beta * jax.nn.log_sigmoid(-y) - normaliser,
+        )
+
+    @property
+    def _of_logit(self) -> tuple[Any, Any, Any, Any]:
+        """Rise, slope, mode and curvature of the log-density of the logit."""
+        alpha, beta = self.alpha, self.beta
+        return (
+            lambda y, step: alpha * _log_sigmoid_rise(y, step) + beta * _log_sigmoid_rise(-y, -step),
+            lambda y: alpha * jax.nn.sigmoid(-y) - beta * jax.nn.sigmoid(y),
+            jnp.log(alpha / beta),
+            alpha * (beta / (alpha + beta)),
+        )
 
 
 def _log_sigmoid_rise(y: Float[Array, "K"], step: Float[Array, "*n K"]) -> Float[Array, "*n K"]:

@@ -1,6 +1,6 @@
 """Gamma laws of independent arms: rates of counts, and precisions. Drawn by rejection (Marsaglia and Tsang, 2000)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +8,8 @@ import jax.scipy.special as special
 import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.laws.base import OrderedLaw
-from tsgrad.laws.truncated import truncated_nodes
+from tsgrad.laws.base import InOrder, OrderedLaw
+from tsgrad.laws.truncated import sides, truncated_nodes
 from tsgrad.streams import Noise
 
 _MOST_ATTEMPTS = 24  # each fails with probability below 0.05, so that all of them do once in 10^31 draws
@@ -62,14 +62,7 @@ class GammaLaw(OrderedLaw):
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # As laws of y = log(rate value), with log-density shape y - exp(y).
         shape, rate = jax.lax.stop_gradient((self.shape, self.rate))
-        log_scaled, weight = truncated_nodes(
-            lambda y, step: shape * step - jnp.exp(y) * jnp.expm1(step),
-            lambda y: shape - jnp.exp(y),
-            jnp.log(shape),
-            shape,
-            threshold + jnp.log(rate),
-            below,
-        )
+        log_scaled, weight = truncated_nodes(*_of_logarithm(shape), threshold + jnp.log(rate), below)
         log_value = jnp.sum(weight * log_scaled, axis=0) - jnp.log(rate)
         value = jnp.sum(weight * jnp.exp(log_scaled), axis=0) / rate
         return (
@@ -78,6 +71,25 @@ class GammaLaw(OrderedLaw):
             - self.rate * value
             - special.gammaln(self.shape)
         )
+
+    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+        shape, rate = jax.lax.stop_gradient((self.shape, self.rate))
+        scaled = sides(*_of_logarithm(shape))
+        log_rate, normaliser = jnp.log(self.rate), special.gammaln(self.shape)
+        return InOrder(
+            scaled.marks(cuts) - jnp.log(rate),
+            lambda y: self.shape * (y + log_rate) - jnp.exp(y + log_rate) - normaliser,
+        )
+
+
+def _of_logarithm(shape: Float[Array, "K"]) -> tuple[Any, Any, Any, Any]:
+    """Rise, slope, mode and curvature of the log-density of the logarithm, with a rate of one."""
+    return (
+        lambda y, step: shape * step - jnp.exp(y) * jnp.expm1(step),
+        lambda y: shape - jnp.exp(y),
+        jnp.log(shape),
+        shape,
+    )
 
 
 class _Search(NamedTuple):

@@ -8,7 +8,7 @@ import jax.scipy.stats as stats
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from tsgrad.laws.base import OrderedLaw
+from tsgrad.laws.base import InOrder, OrderedLaw, Sides
 from tsgrad.streams import Noise
 
 
@@ -70,6 +70,14 @@ class NormalLaw(OrderedLaw):
         moved = location - self.location
         square = moved**2 + scale * (2 * moved * residual + scale * (1 + cut * residual))
         return jnp.asarray(-0.5 * square / self.scale**2 - jnp.log(self.scale) - 0.5 * np.log(2 * np.pi))
+
+    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+        location, scale = jax.lax.stop_gradient((self.location, self.scale))
+        far = (9.0 if location.dtype == jnp.float64 else 6.5) * scale
+        return InOrder(
+            Sides(location, far, far).marks(cuts),
+            lambda y: stats.norm.logpdf((y - self.location) / self.scale) - jnp.log(self.scale),
+        )
 
 
 _FAR = 1e4  # standard deviations: stands for infinity

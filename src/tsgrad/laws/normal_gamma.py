@@ -1,6 +1,6 @@
 """Normal-gamma laws of independent arms: a mean and the precision of its noise; the mean alone has a Student law."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -8,11 +8,11 @@ import jax.scipy.special as special
 import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float
 
-from tsgrad.laws.base import OrderedLaw
+from tsgrad.laws.base import InOrder, OrderedLaw
 from tsgrad.laws.beta import log_beta
 from tsgrad.laws.gamma import GammaDraw, GammaLaw
 from tsgrad.laws.normal import NormalDraw, NormalLaw
-from tsgrad.laws.truncated import truncated_nodes
+from tsgrad.laws.truncated import sides, truncated_nodes
 from tsgrad.streams import Noise
 
 
@@ -70,21 +70,32 @@ class NormalGammaLaw(OrderedLaw):
         # Student law has the log-density -2 shape log cosh(y).
         location, scale, shape = jax.lax.stop_gradient((self.location, self._student_scale, self.shape))
         y, weight = truncated_nodes(
-            lambda y, step: -2 * shape * jnp.log1p(2 * jnp.sinh(step / 2) ** 2 + jnp.tanh(y) * jnp.sinh(step)),
-            lambda y: -2 * shape * jnp.tanh(y),
-            jnp.zeros_like(location),
-            2 * shape,
-            jnp.arcsinh((threshold - location) / (scale * jnp.sqrt(2 * shape))),
-            below,
+            *_of_student(shape), jnp.arcsinh((threshold - location) / (scale * jnp.sqrt(2 * shape))), below
         )
         moved = (location - self.location + scale * jnp.sqrt(2 * shape) * jnp.sinh(y)) / self._student_scale
         tail = jnp.sum(weight * jnp.log1p(moved**2 / (2 * self.shape)), axis=0)
-        normaliser = (
-            log_beta(self.shape, jnp.full_like(self.shape, 0.5))
-            + 0.5 * jnp.log(2 * self.shape)
-            + jnp.log(self._student_scale)
-        )
-        return -(self.shape + 0.5) * tail - normaliser
+        return -(self.shape + 0.5) * tail - self._log_normaliser
+
+    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+        # Along w with x = centre + width sinh(w), in which heavy tails are exponential.
+        location, scale, shape = jax.lax.stop_gradient((self.location, self._student_scale, self.shape))
+        centre, width = jnp.mean(location), jnp.max(scale)
+        marks = location + scale * jnp.sqrt(2 * shape) * jnp.sinh(sides(*_of_student(shape)).marks(cuts))
+
+        def log_density(w: Float[Array, "n 1"]) -> Float[Array, "n K"]:
+            standardised = (centre - self.location + width * jnp.sinh(w)) / self._student_scale
+            return jnp.asarray(self._log_density(standardised) + jnp.log(width * jnp.cosh(w)))
+
+        return InOrder(jnp.arcsinh((marks - centre) / width), log_density)
+
+    def _log_density(self, standardised: Float[Array, "n K"]) -> Float[Array, "n K"]:
+        tail = jnp.log1p(standardised**2 / (2 * self.shape))
+        return -(self.shape + 0.5) * tail - self._log_normaliser
+
+    @property
+    def _log_normaliser(self) -> Float[Array, "K"]:
+        half = jnp.full_like(self.shape, 0.5)
+        return log_beta(self.shape, half) + 0.5 * jnp.log(2 * self.shape) + jnp.log(self._student_scale)
 
     @property
     def _student_scale(self) -> Float[Array, "K"]:
@@ -92,3 +103,13 @@ class NormalGammaLaw(OrderedLaw):
 
     def _mean_given(self, precision: GammaDraw) -> NormalLaw:
         return NormalLaw(self.location, jnp.exp(-0.5 * precision.log_value) / jnp.sqrt(self.weight))
+
+
+def _of_student(shape: Float[Array, "K"]) -> tuple[Any, Any, Any, Any]:
+    """Rise, slope, mode and curvature of -2 shape log cosh(y), the log-density of the inverse hyperbolic sine."""
+    return (
+        lambda y, step: -2 * shape * jnp.log1p(2 * jnp.sinh(step / 2) ** 2 + jnp.tanh(y) * jnp.sinh(step)),
+        lambda y: -2 * shape * jnp.tanh(y),
+        jnp.zeros_like(shape),
+        2 * shape,
+    )

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from tsgrad.laws.base import Sides
+
 _NEWTON_STEPS = 8  # double the digits once they are near; a window that is a little too wide costs nothing
 
 
@@ -41,8 +43,8 @@ def truncated_nodes(
     -0.79788
 
     """
-    double = mode.dtype == jnp.float64
-    fall, (points, rule) = (40.0, _LONG_RULE) if double else (20.0, _SHORT_RULE)
+    points, rule = _LONG_RULE if mode.dtype == jnp.float64 else _SHORT_RULE
+    fall = _fall(mode)
     peak = jnp.where(below, jnp.minimum(threshold, mode), jnp.maximum(threshold, mode))
     step = jnp.sqrt(2 * fall / curvature)
     left = _distance(lambda d: rise(peak, -d), lambda d: -slope(peak - d), step, fall)
@@ -55,6 +57,27 @@ def truncated_nodes(
     steps = jnp.concatenate([-left * points, right * points])
     masses = jnp.concatenate([left * rule, right * rule]) * jnp.exp(rise(peak, steps))
     return peak + steps, masses / jnp.sum(masses, axis=0)
+
+
+def sides(
+    rise: Callable[[Any, Any], Any],
+    slope: Callable[[Any], Any],
+    mode: Float[Array, "K"],
+    curvature: Float[Array, "K"],
+) -> Sides:
+    """How far log-concave laws matter on either side of their modes; what is asked for is as for `truncated_nodes`."""
+    fall = _fall(mode)
+    step = jnp.sqrt(2 * fall / curvature)
+    return Sides(
+        mode,
+        _distance(lambda d: rise(mode, -d), lambda d: -slope(mode - d), step, fall),
+        _distance(lambda d: rise(mode, d), lambda d: slope(mode + d), step, fall),
+    )
+
+
+def _fall(mode: Float[Array, "K"]) -> float:
+    """By how much a log-density must have fallen for the rest not to matter."""
+    return 40.0 if mode.dtype == jnp.float64 else 20.0
 
 
 def _distance(fallen: Callable[[Any], Any], slope: Callable[[Any], Any], start: Any, fall: float) -> Float[Array, "K"]:

@@ -1,8 +1,11 @@
 """Policies: plain Thompson sampling, and the families that training moves."""
 
 from tsgrad.policies.base import (
+    AllocatingPolicy,
     Clock,
+    Experiment,
     Memoryless,
+    Planner,
     Policy,
     SamplesArms,
     SamplesArmValues,
@@ -26,16 +29,21 @@ from tsgrad.policies.reshaped_bernoulli import ReshapedBernoulli
 from tsgrad.policies.reshaped_evidence import ReshapedEvidence
 from tsgrad.policies.reshaped_normal import ReshapedNormal
 from tsgrad.policies.rivals import (
+    ABTest,
+    BatchKnowledgeGradient,
     BayesUCB,
+    ExploreThenCommit,
     FiniteHorizonGittins,
     Greedy,
     InformationDirected,
     KnowledgeGradient,
     OptimisticGittins,
     RelaxationSampling,
+    ResidualHorizon,
     Rival,
     SatisficingThompson,
     ScaledThompson,
+    SuccessiveElimination,
     TopTwoThompson,
     Uniform,
     check_applies,
@@ -47,10 +55,15 @@ from tsgrad.policies.thompson import Thompson
 
 __all__ = [
     "RL2",
+    "ABTest",
+    "AllocatingPolicy",
+    "BatchKnowledgeGradient",
     "BayesUCB",
     "Bonus",
     "BonusThompson",
     "Clock",
+    "Experiment",
+    "ExploreThenCommit",
     "FiniteHorizonGittins",
     "Greedy",
     "IndexPolicy",
@@ -58,6 +71,7 @@ __all__ = [
     "KnowledgeGradient",
     "Memoryless",
     "OptimisticGittins",
+    "Planner",
     "Policy",
     "RL2Policy",
     "RecurrentPolicy",
@@ -68,6 +82,7 @@ __all__ = [
     "ReshapedGaussian",
     "ReshapedNormal",
     "ReshapedThompson",
+    "ResidualHorizon",
     "Rival",
     "SamplesArmValues",
     "SamplesArms",
@@ -77,6 +92,7 @@ __all__ = [
     "Saved",
     "ScaledThompson",
     "SoftElim",
+    "SuccessiveElimination",
     "Thompson",
     "TopTwoThompson",
     "Uniform",

@@ -15,8 +15,8 @@ def pretrained(family: Literal["gaussian", "bernoulli"]) -> Bonus:
 
     Args:
         family: "gaussian" for `GaussianBandit` (2 to 50 arms, horizons from 5 to 1,000, priors from a hundredth to a
-            hundred times as wide as the noise) or "bernoulli" for `BernoulliBandit` (the same, with Beta priors of means
-            from 0.01 to 0.9). Beyond these ranges it plays as at their ends.
+            hundred times as wide as the noise) or "bernoulli" for `BernoulliBandit` (the same, with Beta priors of
+            means from 0.01 to 0.9). Beyond these ranges it plays as at their ends.
 
     Returns:
         The policy. Training for the very problem and horizon can only gain on it.

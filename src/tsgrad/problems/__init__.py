@@ -10,6 +10,7 @@ from tsgrad.problems.misspecified import AnyProblem, Misspecified
 from tsgrad.problems.normal_prior import NormalPrior
 from tsgrad.problems.poisson import PoissonBandit
 from tsgrad.problems.precision import check_precision, float32_limits
+from tsgrad.problems.summed import SummedArms, Sums
 from tsgrad.problems.tabled import BetaArm, NormalArm, TabledArms
 from tsgrad.problems.unknown_variance import UnknownVarianceBandit
 
@@ -34,6 +35,8 @@ __all__ = [
     "NormalPrior",
     "PoissonBandit",
     "Problem",
+    "SummedArms",
+    "Sums",
     "TabledArms",
     "UnknownVarianceBandit",
     "check_precision",

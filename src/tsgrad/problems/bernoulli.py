@@ -10,9 +10,11 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import BetaDraw, BetaLaw
+from tsgrad.laws.counts import binomial
 from tsgrad.laws.largest import largest_beta, largest_beta_mean
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, within
+from tsgrad.problems.summed import SummedArms, Sums
 from tsgrad.problems.tabled import BetaArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -26,7 +28,7 @@ class BernoulliBelief(NamedTuple):
 
 
 @register("bernoulli")
-class BernoulliBandit(TabledArms):
+class BernoulliBandit(TabledArms, SummedArms):
     """Arms with rewards 0 or 1: theta_a ~ Beta(alpha, beta), reward | theta ~ Bernoulli(theta_a).
 
     Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
@@ -66,6 +68,13 @@ class BernoulliBandit(TabledArms):
 
     def evidence(self, rewards: Float[Array, "K"]) -> BernoulliBelief:
         return BernoulliBelief(rewards, 1 - rewards)
+
+    def reward_sums(self, world: BetaDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
+        total = binomial(count, world.value, noise)
+        return Sums(count, total, total * (1 - total / jnp.maximum(count, 1)))
+
+    def evidence_of_sums(self, sums: Sums) -> BernoulliBelief:
+        return BernoulliBelief(sums.total, sums.users - sums.total)
 
     def posterior(self, belief: BernoulliBelief) -> BetaLaw:
         return BetaLaw(self.alpha + belief.successes, self.beta + belief.failures)

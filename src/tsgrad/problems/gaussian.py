@@ -13,6 +13,7 @@ from tsgrad.laws import NormalDraw, NormalLaw
 from tsgrad.laws.largest import largest_normal
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import float32_limits, near, within
+from tsgrad.problems.summed import SummedArms, Sums, normal_sums
 from tsgrad.problems.tabled import NormalArm, TabledArms
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -41,7 +42,7 @@ def normal_posterior(
 
 
 @register("gaussian")
-class GaussianBandit(TabledArms):
+class GaussianBandit(TabledArms, SummedArms):
     """Arms with normal rewards: theta_a ~ N(prior_mean, prior_std^2), reward | theta ~ N(theta_a, noise_std^2).
 
     Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
@@ -93,6 +94,12 @@ class GaussianBandit(TabledArms):
 
     def evidence(self, rewards: Float[Array, "K"]) -> GaussianBelief:
         return GaussianBelief(jnp.ones_like(rewards), rewards - self.prior_mean)
+
+    def reward_sums(self, world: NormalDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
+        return normal_sums(world.value, jnp.asarray(self.noise_std, count.dtype), count, noise)
+
+    def evidence_of_sums(self, sums: Sums) -> GaussianBelief:
+        return GaussianBelief(sums.users, sums.total - sums.users * self.prior_mean)
 
     def posterior(self, belief: GaussianBelief) -> NormalLaw:
         return normal_posterior(belief, self.prior_mean, 0.0, self.prior_std**2, self.precision_ratio)

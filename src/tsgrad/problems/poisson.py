@@ -10,8 +10,10 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import GammaDraw, GammaLaw
-from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.laws.counts import poisson
+from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, within
+from tsgrad.problems.summed import SummedArms, Sums
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -24,7 +26,7 @@ class PoissonBelief(NamedTuple):
 
 
 @register("poisson")
-class PoissonBandit(IndependentArms):
+class PoissonBandit(SummedArms):
     """Arms with counts for rewards: theta_a ~ Gamma(shape, rate), reward | theta ~ Poisson(theta_a).
 
     Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
@@ -36,6 +38,8 @@ class PoissonBandit(IndependentArms):
 
     rewards: ClassVar[Literal["real", "binary", "count"]] = "count"
     ordered_worlds: ClassVar[bool] = True
+
+    tells_scatter: ClassVar[bool] = False
 
     shape: Leaf
     rate: Leaf
@@ -65,6 +69,12 @@ class PoissonBandit(IndependentArms):
 
     def evidence(self, rewards: Float[Array, "K"]) -> PoissonBelief:
         return PoissonBelief(jnp.ones_like(rewards), rewards)
+
+    def reward_sums(self, world: GammaDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
+        return Sums(count, poisson(count * world.value, noise), None)
+
+    def evidence_of_sums(self, sums: Sums) -> PoissonBelief:
+        return PoissonBelief(sums.users, sums.total)
 
     def posterior(self, belief: PoissonBelief) -> GammaLaw:
         return GammaLaw(self.shape + belief.total, self.rate + belief.pulls)

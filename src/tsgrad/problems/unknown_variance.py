@@ -10,8 +10,9 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalGammaDraw, NormalGammaLaw
-from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, near, within
+from tsgrad.problems.summed import SummedArms, Sums, normal_sums
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -25,7 +26,7 @@ class UnknownVarianceBelief(NamedTuple):
 
 
 @register("unknown-variance")
-class UnknownVarianceBandit(IndependentArms):
+class UnknownVarianceBandit(SummedArms):
     """Normal rewards with unknown mean and variance: precision ~ Gamma(shape, rate) is one over the variance, and
     mean | precision ~ N(prior_mean, 1 / (prior_weight precision)).
 
@@ -37,6 +38,8 @@ class UnknownVarianceBandit(IndependentArms):
     """
 
     ordered_worlds: ClassVar[bool] = True
+
+    needs_scatter: ClassVar[bool] = True
 
     prior_mean: Leaf
     prior_weight: Leaf
@@ -83,6 +86,15 @@ class UnknownVarianceBandit(IndependentArms):
     def evidence(self, rewards: Float[Array, "K"]) -> UnknownVarianceBelief:
         centred = rewards - self.prior_mean
         return UnknownVarianceBelief(jnp.ones_like(centred), centred, centred**2)
+
+    def reward_sums(self, world: NormalGammaDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
+        return normal_sums(world.mean.value, jnp.exp(-0.5 * world.precision.log_value), count, noise)
+
+    def evidence_of_sums(self, sums: Sums) -> UnknownVarianceBelief:
+        assert sums.scatter is not None
+        centred = sums.total - sums.users * self.prior_mean
+        squares = sums.scatter + centred**2 / jnp.maximum(sums.users, 1)
+        return UnknownVarianceBelief(sums.users, centred, squares)
 
     def posterior(self, belief: UnknownVarianceBelief) -> NormalGammaLaw:
         weight = self.prior_weight + belief.pulls

@@ -33,7 +33,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     folder = check_path("folder", folder)
     run, configuration = RunFolder(folder).run(), RunFolder(folder).configuration()
     problem, horizon = run.problem, configuration.training.horizon
-    others = applicable_rivals(problem, horizon) if rivals else None
+    others = applicable_rivals(problem, run.conditions.users(horizon)) if rivals else None
     policies: dict[str, Policy] = {
         PLAIN: Thompson(),
         START: run.start,
@@ -115,6 +115,7 @@ def _evaluate(
         engine="jax" if settings.engine == "jax" else "auto",
         precision=settings.precision,
         chunk=settings.chunk,
+        conditions=configuration.build_conditions(),
     )
     return found if found.difference(PLAIN, START) != (0.0, 0.0) else found.without(START)
 
@@ -169,6 +170,7 @@ def _concerns(run: Run, configuration: Configuration, estimator: Estimator, comp
             engine=settings.engine,
             precision=settings.precision,
             chunk=settings.chunk,
+            conditions=run.conditions,
         )
         for policy in (run.start, run.last)
     )
@@ -184,9 +186,11 @@ def _facts(
     folder: Path, problem: dict[str, Any], configuration: Configuration, estimator: Estimator, comparison: Comparison
 ) -> list[Fact]:
     settings = configuration.training
+    conditions = configuration.build_conditions()
     facts = [
         Fact("Problem", problem_words(problem)),
         Fact("Horizon", f"{settings.horizon} steps"),
+        *([] if conditions.trivial else [Fact("Conditions", conditions.words(settings.horizon))]),
         Fact("Policy", str(configuration.policy["kind"])),
         Fact("Estimator", estimator.name),
         Fact("Training", f"{recipe_words(settings.model_dump(), rollouts=estimator.rollouts)}; seed {settings.seed}"),

@@ -11,18 +11,24 @@ from jaxtyping import Array, UInt32
 
 from tsgrad import native
 from tsgrad.arrays import FloatArray
-from tsgrad.checks import check_finite_results, check_flag
-from tsgrad.policies import Policy, prepared
+from tsgrad.checks import check_finite_results, check_flag, check_type
+from tsgrad.policies import Experiment, Planner, Policy, prepared
 from tsgrad.problems import AnyProblem, FiniteArms, check_precision
+from tsgrad.simulation.conditions import EVERY_USER, Conditions
+from tsgrad.simulation.crowd import crowd_of
 from tsgrad.simulation.engines import Engine, EngineName, JaxEngine, NativeEngine, choose_engine
-from tsgrad.simulation.instance import draw_instance
+from tsgrad.simulation.instance import LATER_CONTEXTS, draw_instance
 from tsgrad.simulation.rollout import Trajectory, regret, roll_out
-from tsgrad.simulation.workload import Traced, Workload, WorkloadOptions
+from tsgrad.simulation.workload import BLOCK, Traced, Workload, WorkloadOptions
 from tsgrad.streams import Purpose
+
+_TRIAL_EPISODES = 4 * BLOCK
+_TRIAL_ITERATION = 2**32 - 1  # no training gets there: policies that plan have episodes of their own
 
 
 class Episodes(NamedTuple):
-    """What a policy did over N episodes.
+    """What a policy did over N episodes. Rewards and regrets are those of all users, also of those who come after the
+    end (`Conditions.after`), whose rewards are expected ones.
 
     `trajectories` is kept on request only; its fields have [N, T] first.
     """
@@ -32,43 +38,60 @@ class Episodes(NamedTuple):
     regret_over_time: FloatArray  # [T], the regret up to each step, averaged over episodes
     pulls: FloatArray | None  # [K], averaged over episodes; None for infinite sets of arms
     trajectories: Trajectory | None
+    regret_after: float = 0.0  # that of the final choice, averaged; part of `regret`, not of `regret_over_time`
+    traffic: FloatArray | None = None  # [T, K], the users of each arm at each step, averaged; from the JAX engine
 
 
 @eqx.filter_jit
 def _simulate_block(
     problem: AnyProblem, policy: Policy, workload: Traced, block: UInt32[Array, ""], trajectories: bool
 ) -> dict[str, Any]:
-    def episode(number: UInt32[Array, ""]) -> tuple[Any, Trajectory]:
+    def episode(number: UInt32[Array, ""]) -> tuple[Any, Any, Any, Trajectory]:
         home = workload.address.with_episode(number)
-        instance = draw_instance(problem, home, workload.horizon, workload.conditions)
+        instance = draw_instance(problem, home, workload.horizon, workload.conditions, crowd)
         played = roll_out(problem.model, policy, instance, home, jnp.uint32(0))
-        lost = regret(instance, played.arm)
+        lost = regret(instance, problem.model, played)
         # From a belief that is no number an arm would follow all the same: the first one.
         known = jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(played.final_belief)]).all()
-        return jnp.where(known, lost, jnp.nan), played
+        worth = instance.final_choice(problem.model, played.final_belief)[0]
+        return jnp.where(known, lost.of_steps, jnp.nan), lost.after, worth, played
 
     episodes = workload.episodes(block)
     real = workload.is_real(episodes)
-    regrets, played = jax.vmap(episode)(episodes)
-    summary = {
+    crowd = crowd_of(workload.conditions, problem, policy)
+    regrets, after, worth, played = jax.vmap(episode)(episodes)
+    summary: dict[str, Any] = {
         "regret": jnp.sum(regrets, axis=1),
-        "reward": jnp.sum(played.reward, axis=1),
+        "reward": jnp.sum(jax.vmap(jax.vmap(crowd.total))(played.reward), axis=1),
         "step_regret": jnp.sum(jnp.where(real[:, None], regrets, 0), axis=0),
         "pulls": None,
         "trajectories": played if trajectories else None,
     }
+    if workload.conditions.after is not None:
+        summary["after"] = after
+        summary["regret"] += after
+        summary["reward"] += worth
     if isinstance(problem.truth, FiniteArms):
-        pulled = played.arm[:, :, None] == jnp.arange(problem.truth.arms)
-        summary["pulls"] = jnp.sum(pulled & real[:, None, None], axis=(0, 1))
+        arms = problem.truth.arms
+        counts = jax.vmap(jax.vmap(lambda played: crowd.counts(played, arms)))(played.arm)
+        summary["traffic"] = jnp.sum(jnp.where(real[:, None, None], counts, 0), axis=0)
+        summary["pulls"] = jnp.sum(summary["traffic"], axis=0)
     return summary
 
 
 def simulation_engine(
-    problem: AnyProblem, policy: Policy, *, engine: EngineName = "auto", trajectories: bool = False
+    problem: AnyProblem,
+    policy: Policy,
+    *,
+    engine: EngineName = "auto",
+    trajectories: bool = False,
+    conditions: Conditions = EVERY_USER,
 ) -> Engine:
-    """The engine that simulates a prepared policy; it is asked for blocks of any workload."""
-    not_native = None
-    if native.kernel_for(problem, policy) is None:
+    """The engine that simulates a prepared policy under conditions; it is asked for blocks of any such workload."""
+    not_native = why_not_native(conditions)
+    if not_native is not None:
+        pass
+    elif native.kernel_for(problem, policy) is None:
         not_native = f"it has no kernel for {type(policy).__name__} on {type(problem).__name__}"
     elif trajectories:
         not_native = "its trajectories hold no beliefs and pseudo-actions"
@@ -116,7 +139,7 @@ def simulate(
     checked = Workload.of(Purpose.EVALUATION, workload)
     check_flag("trajectories", trajectories)
     ready = ready_for(problem, policy, checked)
-    chosen = simulation_engine(problem, ready, engine=engine, trajectories=trajectories)
+    chosen = simulation_engine(problem, ready, engine=engine, trajectories=trajectories, conditions=checked.conditions)
     return simulated(chosen, ready, checked)
 
 
@@ -127,10 +150,41 @@ def simulated(engine: Engine, policy: Policy, workload: Workload) -> Episodes:
 
 def ready_for(problem: AnyProblem, policy: Policy, workload: Workload) -> Any:
     """The policy made ready for a problem and a workload, which must fit each other."""
-    ready = prepared(policy, problem, workload.horizon)
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("policy", policy, Policy, remedy="such as tsgrad.Thompson()")
+    conditions = workload.conditions
+    conditions.check(problem, workload.horizon)
     check_precision(problem, workload.precision)
-    workload.conditions.check(problem, workload.horizon)
+    if conditions.after is not None:
+        problem.truth.prior(workload.users + LATER_CONTEXTS)  # there must be contexts for users who come later
+    if isinstance(policy, Planner):
+        policy = policy.plan(problem, _experiment(problem, workload))
+    ready = prepared(policy, problem, workload.users)
+    crowd_of(conditions, problem, ready)
     return ready
+
+
+def _experiment(problem: AnyProblem, workload: Workload) -> Experiment:
+    """What a policy that plans may know: sizes, and how others do on training episodes."""
+    conditions = workload.conditions
+    trial = workload.part(
+        episodes=_TRIAL_EPISODES, purpose=Purpose.TRAINING, first_episode=0, iteration=_TRIAL_ITERATION
+    )
+
+    def reward_of(policy: Policy) -> float:
+        ready = ready_for(problem, policy, trial)
+        engine = simulation_engine(problem, ready, conditions=conditions)
+        return -float(np.mean(simulated(engine, ready, trial).regret))
+
+    after = 0 if conditions.after is None else int(conditions.after)
+    return Experiment(conditions.sizes(workload.horizon), after, reward_of)
+
+
+def why_not_native(conditions: Conditions) -> str | None:
+    """Why the native engine can't run under conditions; None where it can."""
+    if conditions.masks_alone:
+        return None
+    return "of conditions it knows 'available' alone: no batch, delay, floor or after"
 
 
 def _summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
@@ -155,4 +209,12 @@ def _summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
         regret_over_time=np.cumsum(average("step_regret")),
         pulls=None if blocks[0]["pulls"] is None else average("pulls"),
         trajectories=None if kept[0] is None else jax.tree.map(joined, *kept),
+        regret_after=float(np.mean(every_episode("after"))) if "after" in blocks[0] else 0.0,
+        traffic=_traffic(blocks, episodes),
     )
+
+
+def _traffic(blocks: list[dict[str, Any]], episodes: int) -> FloatArray | None:
+    if blocks[0].get("traffic") is None:
+        return None
+    return np.asarray(np.sum([np.asarray(block["traffic"], np.float64) for block in blocks], axis=0) / episodes)

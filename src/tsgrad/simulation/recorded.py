@@ -7,10 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Integer
 
 from tsgrad.laws import Law
-from tsgrad.policies import Clock, SamplingPolicy
+from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import Context, Problem
+from tsgrad.simulation.conditions import EVERY_USER
+from tsgrad.simulation.feedback import State
 from tsgrad.simulation.rollout import Trajectory
-from tsgrad.simulation.step import State, Taken, start, take_step
+from tsgrad.simulation.step import Taken, start, take_step
 from tsgrad.streams import Address, Purpose, Stream
 
 
@@ -54,7 +56,7 @@ def replay(model: Problem, policy: SamplingPolicy, episode: Recorded) -> Replaye
 
     def step(state: State, inputs: tuple[Integer[Array, ""], Recorded]) -> tuple[State, tuple[Taken, Any, Any]]:
         t, (context, drawn, arm, reward) = inputs
-        law = policy.law(model, state.belief, state.memory, context, Clock(t, horizon))
+        law = policy.law(model, state.belief, state.memory, context, EVERY_USER.clock(t, horizon))
         draw = _as_draw(law, drawn)
         later, taken = take_step(model, policy, state, context, choose=lambda: (draw, arm), pay=lambda _: reward)
         chosen = jnp.asarray(policy.choose(model, draw, context))
@@ -62,7 +64,7 @@ def replay(model: Problem, policy: SamplingPolicy, episode: Recorded) -> Replaye
         return later, (taken, law.log_prob(draw), same)
 
     last, (steps, log_prob, same) = jax.lax.scan(step, start(model, policy, horizon), (times, episode))
-    return Replayed(Trajectory.of(times, episode.context, steps, last, jnp.uint32(0)), log_prob, same)
+    return Replayed(Trajectory.of(times, episode.context, steps, last.belief, jnp.uint32(0)), log_prob, same)
 
 
 def _as_draw(law: Law, drawn: Any) -> Any:

@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.policies import Clock, Policy, SamplingPolicy
+from tsgrad.policies import Policy, SamplingPolicy
 from tsgrad.problems import AnyProblem, Context, Problem
+from tsgrad.simulation.crowd import PolicyNoise, crowd_of
+from tsgrad.simulation.feedback import Item, State
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulation.step import State, Taken, decide, start, take_step
+from tsgrad.simulation.step import Taken, start, take_step
 from tsgrad.simulation.workload import Traced
 from tsgrad.streams import Address, Stream
 
@@ -18,8 +20,9 @@ from tsgrad.streams import Address, Stream
 class Trajectory(NamedTuple):
     """What happened in one rollout. Axes: [T] first, but for `final_belief` and `rollout`.
 
-    `belief` and `memory` are those before the step: what the choice was made from. `rollout` says which of the
-    episode's rollouts this is.
+    `belief` and `memory` are those before the step: what the choice was made from. `arm` is what was played: an arm, or
+    in batches how many users got each arm [T, K] (`tsgrad.simulation.crowd` says more). `final_belief` is the belief
+    once all that will ever be seen has been; `rollout` says which of the episode's rollouts this is.
     """
 
     t: Integer[Array, "T"]
@@ -28,42 +31,74 @@ class Trajectory(NamedTuple):
     memory: Any
     pseudo_action: Any  # None where the policy doesn't sample
     arm: Any
-    reward: Float[Array, "T"]
+    reward: Any
     final_belief: Any
     rollout: Integer[Array, ""]
 
     @classmethod
-    def of(cls, times: Any, contexts: Context, steps: Taken, last: State, number: Integer[Array, ""]) -> "Trajectory":
-        """From the steps of an episode and the state after the last of them."""
-        return cls(times, contexts, *steps, final_belief=last.belief, rollout=jnp.asarray(number))
+    def of(
+        cls, times: Any, contexts: Context, steps: Taken, final_belief: Any, number: Integer[Array, ""]
+    ) -> "Trajectory":
+        """From the steps of an episode and the belief after the last of them."""
+        return cls(times, contexts, *steps, final_belief=final_belief, rollout=jnp.asarray(number))
 
 
 def roll_out(
     model: Problem, policy: Policy, instance: Instance, address: Address, number: Integer[Array, ""]
 ) -> Trajectory:
     """Plays an instance from start to end. Rollouts of different numbers share all but the policy's noise."""
-    noise = address.noise(Stream.POLICY, rollout=number)
+    crowd, conditions, feedback = instance.crowd, instance.conditions, instance.feedback
+    noise = PolicyNoise(address.noise(Stream.POLICY, rollout=number), address.noise(Stream.FLOOR, rollout=number))
+
+    def choose(state: State, t: Any, context: Context) -> tuple[Any, Any]:
+        return crowd.decide(policy, model, state.belief, state.memory, context, t, instance.horizon, conditions, noise)
 
     def step(state: State, inputs: tuple[Any, Any]) -> tuple[State, Taken]:
         t, context = inputs
-        clock = Clock(t, instance.horizon)
         return take_step(
             model,
             policy,
             state,
             context,
-            choose=lambda: decide(policy, model, state, context, clock, noise.step(t)),
-            pay=lambda arm: instance.reward(t, context, arm),
+            choose=lambda: choose(state, t, context),
+            pay=lambda played: instance.pay(t, context, played),
+            crowd=crowd,
+            feedback=feedback,
         )
 
-    first = start(model, policy, instance.horizon)
+    first = start(model, policy, instance.users)
+
+    def item(t: Any, context: Context) -> Item:
+        played = choose(first, t, context)[1]
+        return Item(context, played, instance.pay(t, context, played))
+
+    def shapes() -> Item:
+        at_first = jax.tree.map(lambda leaf: leaf[0], (instance.times, instance.contexts))
+        found: Item = eqx.filter_eval_shape(item, *at_first)
+        return found
+
+    first = first._replace(pending=feedback.nothing(model, shapes))
     last, steps = jax.lax.scan(step, first, (instance.times, instance.contexts))
-    return Trajectory.of(instance.times, instance.contexts, steps, last, number)
+    final_belief = feedback.at_the_end(crowd, model, policy, last)
+    return Trajectory.of(instance.times, instance.contexts, steps, final_belief, number)
 
 
-def regret(instance: Instance, arms: Any) -> Float[Array, "T"]:
-    """What playing these arms [T] costs at each step against playing the best ones."""
-    return instance.means(instance.best_arms()) - instance.means(arms)
+class Regret(NamedTuple):
+    """What a rollout costs against playing the best arms: at each step [T], and once the experiment has ended."""
+
+    of_steps: Float[Array, "T"]
+    after: Float[Array, ""]
+
+    @property
+    def total(self) -> Float[Array, ""]:
+        """Both."""
+        return jnp.sum(self.of_steps) + self.after
+
+
+def regret(instance: Instance, model: Problem, rollout: Trajectory) -> Regret:
+    """What a rollout costs."""
+    worth, _, best = instance.final_choice(model, rollout.final_belief)
+    return Regret(instance.means(instance.best_arms()) - instance.means(rollout.arm), best - worth)
 
 
 class Episode(eqx.Module):
@@ -97,23 +132,30 @@ def play(
 
     With world "posterior" the first rollout is all that touches the true instance.
     """
-    instance = draw_instance(problem, address, workload.horizon, workload.conditions)
+    model, crowd = problem.model, crowd_of(workload.conditions, problem, policy)
+    instance = draw_instance(problem, address, workload.horizon, workload.conditions, crowd)
     if world == "true":
-        played = _roll_outs(problem.model, policy, instance, address, jnp.arange(rollouts, dtype=jnp.uint32))
-        regrets = jax.vmap(lambda arms: regret(instance, arms))(played.arm)
-        return Episode(problem.model, policy, instance, played, address), jnp.sum(regrets) / rollouts
-    live = roll_out(problem.model, policy, instance, address, jnp.uint32(0))
-    return from_live_rollout(problem.model, policy, live, address, rollouts), jnp.sum(regret(instance, live.arm))
+        played = _roll_outs(model, policy, instance, address, jnp.arange(rollouts, dtype=jnp.uint32))
+        regrets = jax.vmap(lambda rollout: regret(instance, model, rollout))(played)
+        total = jnp.sum(regrets.of_steps) + jnp.sum(regrets.after)
+        return Episode(model, policy, instance, played, address), total / rollouts
+    live = roll_out(model, policy, instance, address, jnp.uint32(0))
+    return from_live_rollout(model, policy, live, address, rollouts, instance), regret(instance, model, live).total
 
 
 def from_live_rollout(
-    model: Problem, policy: SamplingPolicy, live: Trajectory, address: Address, rollouts: int
+    model: Problem,
+    policy: SamplingPolicy,
+    live: Trajectory,
+    address: Address,
+    rollouts: int,
+    instance: Instance | None = None,
 ) -> Episode:
     """The episode of which one rollout is known, and nothing else: the other rollouts, and every metric and baseline,
-    see an instance redrawn from what that rollout saw.
+    see an instance redrawn from what that rollout saw. Of the instance itself only the conditions are asked for.
     """
     observed = Observed(live.arm, live.reward)
-    redrawn = redraw_instance(model, live.context, live.final_belief, observed, address)
+    redrawn = redraw_instance(model, instance, live.context, live.final_belief, observed, address)
     known = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], live)
     if rollouts > 1:
         others = _roll_outs(model, policy, redrawn, address, jnp.arange(1, rollouts, dtype=jnp.uint32))

@@ -8,11 +8,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Integer, UInt32
+from jaxtyping import Array, Bool, UInt32
 
-from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_choice, check_count, check_type
-from tsgrad.problems import AnyProblem, Context, FiniteArms
+from tsgrad.simulation.conditions import Conditions
 from tsgrad.streams import Address, Purpose
 
 BLOCK = 256  # episodes; large enough to hide the cost of a step, small enough for its arrays to stay in cache
@@ -21,61 +20,6 @@ MOST_STEPS = 2**31 - 1
 MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
 
 Precision = Literal["float32", "float64"]
-
-
-class Conditions(eqx.Module):
-    """What a deployment adds to a problem. `available` says which arms can be played at each step: an array [T, K] of
-    booleans, with at least one arm a step; left out, all arms can. The oracle chooses among the same arms.
-
-        >>> Conditions(available=[[True, False], [False, False]])
-        Traceback (most recent call last):
-        tsgrad.checks.BadInput: available[1] must have an arm that can be played, got none
-    """
-
-    available: Leaf | None
-
-    def __init__(self, *, available: Any = None) -> None:
-        self.available = None if available is None else _check_available(available)
-
-    @property
-    def told(self) -> "Conditions":
-        """The same in as few words as possible: where all arms are there, nothing is said of them."""
-        return ALL_ARMS if self.available is None or self.available.all() else self
-
-    def check(self, problem: AnyProblem, horizon: int) -> None:
-        """Raises BadInput where they don't fit a problem and a horizon."""
-        if self.available is None:
-            return
-        truth = problem.truth
-        if not isinstance(truth, FiniteArms):
-            raise BadInput(f"available must be left out for {type(truth).__name__}: its arms are not finitely many")
-        if self.available.shape != (horizon, truth.arms):
-            raise BadInput(
-                f"available must have axes [T, K], here ({horizon}, {truth.arms}), got shape {self.available.shape}"
-            )
-
-    def applied(self, context: Context, t: Integer[Array, ""]) -> Context:
-        """What is seen before the choice at step t, under these conditions."""
-        if self.available is None:
-            return context
-        now = jnp.asarray(self.available)[t - 1]
-        return context._replace(available=now if context.available is None else now & context.available)
-
-
-ALL_ARMS = Conditions()
-
-
-def _check_available(available: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    try:
-        array = np.asarray(available)
-    except ValueError:  # lists of different lengths
-        array = np.asarray(None)
-    if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
-        raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
-    empty = np.flatnonzero(~array.any(axis=1))
-    if empty.size:
-        raise BadInput(f"available[{empty[0]}] must have an arm that can be played, got none")
-    return array
 
 
 class WorkloadOptions(TypedDict, total=False):
@@ -131,7 +75,7 @@ class Workload:
             raise BadInput(f"first_episode must be a multiple of {BLOCK}, got {self.first_episode}")
         check_type("purpose", self.purpose, Purpose, remedy="such as tsgrad.Purpose.EVALUATION")
         check_choice("precision", self.precision, ("float32", "float64"))
-        check_type("conditions", self.conditions, Conditions, remedy="tsgrad.Conditions(available=...)")
+        check_type("conditions", self.conditions, Conditions, remedy="such as tsgrad.Conditions(batch=100)")
 
     def _settle(self, name: str, value: int) -> None:
         """Counts as Python's own integers, whatever kind of integer was given."""
@@ -155,7 +99,8 @@ class Workload:
 
     @property
     def for_kernels(self) -> dict[str, Any]:
-        """What the native kernels take of it."""
+        """What the native kernels take of it; they know no conditions but which arms there are."""
+        told = self.conditions.told(self.horizon)
         return {
             "horizon": self.horizon,
             "seed": self.seed,
@@ -164,7 +109,7 @@ class Workload:
             "episodes": self.first_episode + self.episodes,
             "precision": self.precision,
             "first_block": self.blocks.start,
-            "available": self.conditions.told.available,
+            "available": None if told.available is None else told.mask(self.horizon),
         }
 
     @property
@@ -172,7 +117,12 @@ class Workload:
         """What a compiled block needs to know of it."""
         address = Address.of(seed=self.seed, purpose=self.purpose, iteration=self.iteration)
         end = np.uint32(self.first_episode + self.episodes)
-        return Traced(address, end, self.conditions.told, self.horizon)
+        return Traced(address, end, self.conditions.told(self.horizon), self.horizon)
+
+    @property
+    def users(self) -> int:
+        """How many users an episode has: what policies take for its horizon."""
+        return self.conditions.users(self.horizon)
 
 
 class Traced(eqx.Module):

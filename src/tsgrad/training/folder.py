@@ -168,6 +168,7 @@ class RunFolder:
             history=self._history(configuration.training.iterations + 1),
             provenance={name: value for name, value in result.items() if name not in {"tsgrad", "format"}},
             problem=problem,
+            conditions=configuration.build_conditions(),
             **found.model_dump(),
         )
 

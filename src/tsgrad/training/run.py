@@ -8,6 +8,7 @@ from tsgrad.evaluate.digits import common_decimals
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
+from tsgrad.simulation import EVERY_USER, Conditions
 
 
 class HistoryRow(NamedTuple):
@@ -39,12 +40,14 @@ class Run(NamedTuple):
     start_regret: float
     provenance: dict[str, Any]
     problem: AnyProblem
+    conditions: Conditions = EVERY_USER
 
     def save(self, path: str | Path) -> None:
         """Writes the policy with all that deploying it needs; `tsgrad.load` reads the policy back."""
-        write_json(
-            path, "policy", {**self.provenance, "policy": to_data(self.policy), "problem": to_data(self.problem)}
-        )
+        content = {**self.provenance, "policy": to_data(self.policy), "problem": to_data(self.problem)}
+        if self.conditions.table:
+            content["conditions"] = self.conditions.table
+        write_json(path, "policy", content)
 
     def __repr__(self) -> str:
         return f"<Run of {len(self.history) - 1} iterations. {self}>"

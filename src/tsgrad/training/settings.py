@@ -11,11 +11,11 @@ import pydantic
 import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
-from tsgrad.estimate import Estimator, ScoreName, described
+from tsgrad.estimate import Estimator, GradientName, ScoreName, described
 from tsgrad.policies import RL2, BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import from_data
-from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
+from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS, Conditions
 from tsgrad.training.natural import MOST_PARAMETERS
 from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, schedules
 
@@ -42,6 +42,7 @@ class EstimatorSettings(_Settings):
     single_time: bool = False
     world: Literal["true", "posterior"] = "true"
     score: ScoreName = "conditional"
+    gradient: GradientName = "auto"
 
     @classmethod
     def of(cls, estimator: Estimator) -> "EstimatorSettings":
@@ -53,6 +54,7 @@ class EstimatorSettings(_Settings):
             single_time=estimator.single_time,
             world=estimator.world,
             score=estimator.score,
+            gradient=estimator.gradient,
         )
 
     def build(self) -> Estimator:
@@ -196,12 +198,17 @@ class Configuration(_Settings):
     problem: dict[str, Any]
     policy: dict[str, Any] = {}
     estimator: EstimatorSettings | None = None
+    conditions: dict[str, Any] | None = None
     training: TrainingSettings
 
     def build_problem(self) -> AnyProblem:
         """The problem that is described."""
         problem: AnyProblem = from_data(self.problem, what="problem", base=AnyProblem)
         return problem
+
+    def build_conditions(self) -> Conditions:
+        """The conditions that are described; the usual ones where nothing is said."""
+        return Conditions.from_table(self.conditions)
 
     def build_estimator(self, problem: AnyProblem) -> Estimator:
         """The estimator that is described; where nothing is said, the one that is best for the problem."""

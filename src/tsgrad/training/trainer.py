@@ -12,12 +12,12 @@ import optax
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped, check_path, check_type
-from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, score_used
+from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, gradient_used, score_used
 from tsgrad.evaluate import compare
-from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, prepared, with_parameters
-from tsgrad.problems import AnyProblem, check_precision
+from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
+from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
-from tsgrad.simulation import Workload, simulated, simulation_engine
+from tsgrad.simulation import EVERY_USER, Conditions, Workload, ready_for, simulated, simulation_engine
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
@@ -49,6 +49,7 @@ def train(
     policy: SamplingPolicy | None = None,
     estimator: Estimator | None = None,
     *,
+    conditions: Conditions = EVERY_USER,
     out: str | Path | None = None,
     progress: Progress = None,
     **settings: Unpack[TrainingOptions],
@@ -60,6 +61,7 @@ def train(
         policy: where to start; its meta-parameters are moved. Unless told, the family that is best for the problem.
         estimator: of the gradient. Unless told, the quietest that is right for the problem: bayes/self with 4 rollouts
             where its model can be trusted, else mean/self.
+        conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
         settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
@@ -78,13 +80,16 @@ def train(
     """
     checked_settings = checked(TrainingSettings, settings)
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
+    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=100)")
     if policy is None:
-        policy, checked_settings = default_policy(problem), checked_settings.warmed_up()
+        policy = default_policy(problem)
+        # Conditions are of one horizon.
+        checked_settings = checked_settings.warmed_up() if conditions.every_user else checked_settings
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(check_path("out", out))
-    training = _Training(problem, policy, estimator, checked_settings)
+    training = _Training(problem, policy, estimator, checked_settings, conditions)
     if folder is not None:
         folder.start(training.described(), training.provenance)
     return training.run(training.warmed_up(progress), [], folder, progress)
@@ -106,7 +111,13 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
     configuration = folder.configuration()
     problem = configuration.build_problem()
     policy = configuration.build_policy(problem)
-    training = _Training(problem, policy, configuration.build_estimator(problem), configuration.training)
+    training = _Training(
+        problem,
+        policy,
+        configuration.build_estimator(problem),
+        configuration.training,
+        configuration.build_conditions(),
+    )
     fresh = folder.is_fresh
     state, history = (training.warmed_up(progress), []) if fresh else folder.load(training.start().optimizer)
     return training.run(state, history, folder, progress)
@@ -116,17 +127,35 @@ class _Training:
     """One training run: what stays the same from iteration to iteration."""
 
     def __init__(
-        self, problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, settings: TrainingSettings
+        self,
+        problem: AnyProblem,
+        policy: SamplingPolicy,
+        estimator: Estimator,
+        settings: TrainingSettings,
+        conditions: Conditions,
     ) -> None:
-        estimator.check(problem)
+        estimator.check(problem, conditions)
         self.names = parameter_names(policy)
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
         settings = settings.for_parameters(len(self.names))
-        check_precision(problem, settings.precision)
         self.family = policy  # not made ready for a horizon
-        policy = prepared(policy, problem, settings.horizon)
-        estimator = estimator.with_score(score_used(problem, policy, estimator, settings.horizon))
+        self.batch = Workload(
+            horizon=settings.horizon,
+            episodes=settings.episodes,
+            seed=settings.seed,
+            purpose=Purpose.TRAINING,
+            precision=settings.precision,
+            chunk=settings.chunk,
+            conditions=conditions,
+        )
+        policy = ready_for(problem, policy, self.batch)
+        score = score_used(problem, policy, estimator, self.batch.users)
+        if conditions.every_user:
+            estimator = estimator.with_score(score)
+        else:
+            estimator = estimator.with_score(score, gradient_used(problem, policy, estimator, conditions))
+        self.conditions = conditions
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
         self.optimizer = build_optimizer(
             settings.learning_rate,
@@ -139,18 +168,15 @@ class _Training:
         self._try_optimizer()
         # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
         self.gradients = gradient_engine(
-            problem, policy, (estimator,), engine=settings.engine, fisher=is_natural(settings.optimizer)
+            problem,
+            policy,
+            (estimator,),
+            engine=settings.engine,
+            fisher=is_natural(settings.optimizer),
+            conditions=conditions,
         )
         self.engine: Any = self.gradients.name
-        self.simulations = simulation_engine(problem, policy, engine=self.engine)
-        self.batch = Workload(
-            horizon=settings.horizon,
-            episodes=settings.episodes,
-            seed=settings.seed,
-            purpose=Purpose.TRAINING,
-            precision=settings.precision,
-            chunk=settings.chunk,
-        )
+        self.simulations = simulation_engine(problem, policy, engine=self.engine, conditions=conditions)
         self.selection = self.batch.part(
             episodes=settings.validation_episodes, purpose=Purpose.VALIDATION, iteration=SELECTION
         )
@@ -174,7 +200,11 @@ class _Training:
         settings = self.settings.model_copy(update={"engine": self.engine})
         policy = self.policy if settings.warm_up is None else self.family
         return Configuration(
-            problem=to_data(self.problem), policy=to_data(policy), estimator=estimator, training=settings
+            problem=to_data(self.problem),
+            policy=to_data(policy),
+            estimator=estimator,
+            conditions=self.conditions.table or None,
+            training=settings,
         )
 
     def start(self) -> State:
@@ -191,7 +221,7 @@ class _Training:
         state = self.start()
         if self.settings.warm_up is None:
             return state
-        shorter = _Training(self.problem, self.family, self.estimator, self.settings.of_warm_up())
+        shorter = _Training(self.problem, self.family, self.estimator, self.settings.of_warm_up(), self.conditions)
         found = shorter.run(shorter.warmed_up(progress), [], None, progress)
         return state._replace(vector=parameter_vector(found.policy))
 
@@ -304,6 +334,7 @@ class _Training:
             engine=self.engine,
             precision=settings.precision,
             chunk=settings.chunk,
+            conditions=self.conditions,
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
@@ -319,6 +350,7 @@ class _Training:
             start_regret=comparison.regret["start"],
             provenance=self.provenance,
             problem=self.problem,
+            conditions=self.conditions,
         )
 
     def _check_finite(self, what: str, values: FloatArray, iteration: int) -> None:

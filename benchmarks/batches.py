@@ -1,0 +1,112 @@
+"""Gradients of batches: how noisy and how biased pathwise ones are beside scores, and what a batch costs.
+
+    python benchmarks/batches.py [--episodes 10000]
+
+Two Gaussian arms, two batches of 5, 50 and 500 users, where quadrature gives the gradient to six digits: traces of the
+variance of an episode's gradient, and the bias in standard errors of the mean. Then ten arms: one gradient of 2,000
+episodes of 10 batches of 10,000 users against one of 10 single users.
+"""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import tsgrad as tg
+from measure import fastest, write
+from tsgrad.policies import parameter_vector
+
+PROBLEM = tg.GaussianBandit(prior_mean=[0.3, 0.0], noise_std=[1.0, 2.0])
+POINTS = np.linspace(-7, 7, 201)  # close enough for how steeply shares rise once much is known
+WEIGHTS = np.exp(-(POINTS**2) / 2) / np.sum(np.exp(-(POINTS**2) / 2))
+
+
+def expected_reward(policy: Any, users: int) -> Any:
+    """Two batches of independent draws: every count of the first, sums of both arms by quadrature, shares by cdf."""
+
+    def share(belief: Any, t: int) -> Any:
+        law = policy.law(PROBLEM, belief, None, tg.Context(), tg.Clock(t, 2 * users))
+        gap = (law.location[0] - law.location[1]) / jnp.sqrt(law.scale[0] ** 2 + law.scale[1] ** 2)
+        return jax.scipy.stats.norm.cdf(gap)
+
+    first = share(PROBLEM.prior(2 * users), 1)
+    counts = jnp.arange(users + 1.0)
+    log_chance = (
+        jax.scipy.special.gammaln(users + 1.0)
+        - jax.scipy.special.gammaln(counts + 1)
+        - jax.scipy.special.gammaln(users - counts + 1)
+        + counts * jnp.log(first)
+        + (users - counts) * jnp.log1p(-first)
+    )
+
+    def second(count: Any, one: Any, other: Any) -> Any:
+        pulls = jnp.stack([count, users - count])
+        spread = jnp.sqrt(pulls * (pulls * PROBLEM.prior_std**2 + PROBLEM.noise_std**2))
+        belief = type(PROBLEM.prior(1))(pulls, spread * jnp.stack([one, other]))
+        means = PROBLEM.posterior_means(belief, tg.Context())
+        chosen = share(belief, users + 1)
+        return chosen * means[0] + (1 - chosen) * means[1]
+
+    @jax.checkpoint
+    def later_reward(count: Any) -> Any:
+        grid = jax.vmap(jax.vmap(second, (None, None, 0)), (None, 0, None))
+        return WEIGHTS @ grid(count, jnp.asarray(POINTS), jnp.asarray(POINTS)) @ WEIGHTS
+
+    later = jax.lax.map(later_reward, counts)
+    at_first = first * PROBLEM.prior_mean[0] + (1 - first) * PROBLEM.prior_mean[1]
+    return users * (at_first + jnp.sum(jnp.exp(log_chance) * later))
+
+
+def main() -> None:
+    """Prints a line for each size of batch and each way, and what a batch costs."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--episodes", type=int, default=10_000)
+    episodes = parser.parse_args().episodes
+    policy = tg.ReshapedThompson(PROBLEM)
+    rows = []
+    for users in (5, 50, 500):
+        with jax.enable_x64(True):
+            slope = jax.jit(jax.grad(expected_reward), static_argnums=1)(jax.tree.map(jnp.asarray, policy), users)
+            exact = parameter_vector(slope)
+        for metric, way in (("mean", "pathwise"), ("bayes", "pathwise"), ("mean", "score"), ("bayes", "score")):
+            found = tg.gradient(
+                PROBLEM,
+                policy,
+                tg.Estimator(metric, "self", gradient=way),
+                horizon=2,
+                episodes=episodes,
+                seed=0,
+                conditions=tg.Conditions(batch=users),
+            )
+            row = {
+                "users": users,
+                "gradient": f"{metric}, {way}",
+                "variance": float(np.sum(found.standard_error**2) * episodes),
+                "bias": float(np.linalg.norm(found.mean - exact) / np.linalg.norm(exact)),
+                "largest z": float(np.max(np.abs(found.mean - exact) / found.standard_error)),
+            }
+            rows.append(row)
+            print(
+                f"batches of {users:3}, {row['gradient']:16} variance {row['variance']:9.3g},"
+                f" off by {100 * row['bias']:5.1f}% of the gradient, at most {row['largest z']:4.1f} standard errors",
+                flush=True,
+            )
+    ten = tg.GaussianBandit(arms=10)
+    seconds = fastest({name: _one_gradient(ten, batch) for name, batch in (("10 x 10,000", 10_000), ("10 x 1", 1))})
+    ratio = seconds["10 x 10,000"] / seconds["10 x 1"]
+    print(f"one gradient of 2,000 episodes: {seconds}; ratio {ratio:.2f}")
+    write("batches", {"rows": rows, "seconds": seconds, "ratio": ratio})
+
+
+def _one_gradient(problem: Any, batch: int) -> Callable[[], object]:
+    """By the estimator that training takes."""
+    options: dict[str, Any] = {"horizon": 10, "episodes": 2000, "seed": 0, "engine": "jax"}
+    policy, estimator = tg.BonusThompson(problem), tg.Estimator("bayes", "self", rollouts=4)
+    return lambda: tg.gradient(problem, policy, estimator, conditions=tg.Conditions(batch=batch), **options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What training under the conditions of a deployment gains, in seven of them: against plain Thompson sampling, every
+rival that applies, and the policy that was trained without conditions, on the same episodes.
+
+    python benchmarks/conditions.py [a b c d e f g] [--episodes 50000]
+"""
+
+import argparse
+import time
+from typing import Any, NamedTuple
+
+import tsgrad as tg
+from measure import write
+from tsgrad.experiments import setting_named
+
+
+class Case(NamedTuple):
+    """A problem, how many steps, and how it is run."""
+
+    problem: Any
+    horizon: int
+    conditions: tg.Conditions
+
+
+def cases() -> dict[str, Case]:
+    """All seven, by their letters."""
+    standard, hetero, many = (setting_named(name) for name in ("standard", "hetero", "many"))
+    week = tg.BernoulliBandit(alpha=2.0, beta=498.0, arms=10)
+    visits = [[1, 200]] * 4 + [[1, 100]] * 3 + [[101, 200]] * 3
+    contexts = tg.LinearBandit(features=tg.GaussianContexts(arms=10, dimension=5))
+    return {
+        "a": Case(standard.problem, 10, tg.Conditions(batch=50)),
+        "a in proportion": Case(standard.problem, 10, tg.Conditions(batch=50, allocation="proportional")),
+        "b": Case(week, 7, tg.Conditions(batch=20_000)),
+        "b with floor and delay": Case(week, 7, tg.Conditions(batch=20_000, floor=0.02, delay=1)),
+        "c": Case(standard.problem, standard.horizon, tg.Conditions(delay=20)),
+        "d": Case(hetero.problem, hetero.horizon, tg.Conditions(floor=0.05)),
+        "e": Case(many.problem, many.horizon, tg.Conditions(after=100)),
+        "f": Case(tg.GaussianBandit(arms=10), 200, tg.Conditions(available=visits)),
+        "g": Case(contexts, 10, tg.Conditions(batch=20)),
+    }
+
+
+RIVALS = {
+    "A/B test": tg.ABTest,
+    "explore, then commit": tg.ExploreThenCommit,
+    "successive elimination": tg.SuccessiveElimination,
+    "batch knowledge gradient": tg.BatchKnowledgeGradient,
+    "residual horizon": tg.ResidualHorizon,
+    "greedy": tg.Greedy,
+    "Bayes-UCB": tg.BayesUCB,
+    "Gittins": tg.FiniteHorizonGittins,
+    "knowledge gradient": tg.KnowledgeGradient,
+}
+
+
+def applicable(case: Case) -> dict[str, Any]:
+    """The rivals that are defined for a case."""
+    found = {}
+    for name, build in RIVALS.items():
+        try:
+            tg.simulate(case.problem, build(), horizon=case.horizon, episodes=1, seed=0, conditions=case.conditions)
+        except tg.BadInput as reason:
+            print(f"  without {name}: {reason}")
+            continue
+        found[name] = build()
+    return found
+
+
+def main() -> None:
+    """Prints a table for each case, and writes what it found."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--episodes", type=int, default=50_000)
+    options = parser.parse_args()
+    found: dict[str, Any] = {}
+    for name, case in cases().items():
+        if options.names and name[0] not in options.names:
+            continue
+        print(f"{name}: {case.conditions.words(case.horizon)}", flush=True)
+        began = time.perf_counter()
+        trained = tg.train(case.problem, horizon=case.horizon, seed=0, conditions=case.conditions)
+        seconds = time.perf_counter() - began
+        without = tg.train(case.problem, horizon=case.conditions.users(case.horizon), seed=0)
+        comparison = tg.compare(
+            case.problem,
+            {"Thompson": tg.Thompson(), "trained": trained.policy, "without": without.policy, **applicable(case)},
+            horizon=case.horizon,
+            episodes=options.episodes,
+            seed=1,
+            conditions=case.conditions,
+        )
+        print(comparison)
+        print(f"trained in {seconds:.0f} s, by {trained.provenance['estimator']}", flush=True)
+        found[name] = {"regret": comparison.regret, "standard error": comparison.standard_error, "seconds": seconds}
+    write("conditions", found)
+
+
+if __name__ == "__main__":
+    main()

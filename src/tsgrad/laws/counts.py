@@ -1,0 +1,144 @@
+"""Counts and sums: binomial, multinomial, Poisson and chi-square draws at an address, and the derivative of large ones.
+
+A draw is exact. Its derivative is that of the normal approximation: with mean m and variance v a draw is m + sqrt(v) Z,
+and with Z held fixed it moves by dm + (draw - m) dv / (2 v). So a whole episode of large batches can be differentiated,
+though counts are whole numbers. Where v is small the approximation says nothing, and 1 / v is noise: v + 1 stands in
+its place, which leaves the derivative's mean as it is.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from tsgrad.laws.gamma import log_gamma
+from tsgrad.streams import Noise
+
+
+def binomial(count: Float[Array, "*n"], chance: Float[Array, "*n"], noise: Noise) -> Float[Array, "*n"]:
+    """How many of `count` trials succeed, each with its chance.
+
+    >>> from tsgrad.streams import Address, Purpose, Stream
+    >>> noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.REWARD)
+    >>> print(binomial(jnp.array([10.0, 10.0]), jnp.array([0.0, 1.0]), noise))
+    [ 0. 10.]
+    """
+    return jnp.asarray(_binomial(_words(noise), count, jnp.clip(chance, 0, 1)))
+
+
+def poisson(rate: Float[Array, "*n"], noise: Noise) -> Float[Array, "*n"]:
+    """A Poisson count of each rate."""
+    return jnp.asarray(_poisson(_words(noise), rate))
+
+
+def multinomial(count: Float[Array, ""], chances: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
+    """How `count` independent draws fall on K kinds: split in halves, and these in halves, by binomial draws.
+
+    >>> from tsgrad.streams import Address, Purpose, Stream
+    >>> noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.POLICY)
+    >>> found = multinomial(jnp.array(100.0), jnp.array([0.5, 0.0, 0.5]), noise)
+    >>> print(found.sum(), found[1])
+    100.0 0.0
+    """
+    kinds = chances.shape[0]
+    depth = max(kinds - 1, 0).bit_length()
+    if not depth:
+        return jnp.reshape(count, (1,))
+    half = 2 ** (depth - 1)
+    sums, firsts = jnp.pad(chances, (0, 2 * half - kinds)), []
+    for _ in range(depth):
+        first, second = sums.reshape(-1, 2).T
+        sums = first + second
+        # Nobody falls where chances are next to nothing, and a quotient would have no derivative there.
+        some = sums > _NOTHING
+        chance = jnp.where(some, first / jnp.where(some, sums, 1), first > second)
+        firsts.append(jnp.pad(chance, (0, half - chance.shape[0])))
+
+    # Level by level in a loop, whose body is compiled once; entries that a level has no use for hold nobody.
+    def split(counts: Float[Array, "w"], level: Any) -> tuple[Float[Array, "w"], None]:
+        number, chance = level
+        both = counts[:half]
+        first = binomial(both, chance, noise.at(number))
+        return jnp.stack([first, both - first], axis=1).ravel(), None
+
+    start = jnp.zeros(2 * half, chances.dtype).at[0].set(count)
+    counts, _ = jax.lax.scan(split, start, (jnp.arange(depth), jnp.stack(firsts[::-1])))
+    return counts[:kinds]
+
+
+def rounded(count: Float[Array, ""], chances: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
+    """`count` in proportion to chances, in whole numbers: each kind gets its share rounded up or down, the sum is kept,
+    and the expectation of each is its share (systematic sampling: one uniform offset for all).
+
+    >>> from tsgrad.streams import Address, Purpose, Stream
+    >>> noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.POLICY)
+    >>> print(rounded(jnp.array(10.0), jnp.array([0.3, 0.3, 0.4]), noise))
+    [3. 3. 4.]
+    """
+    share = count * chances
+    ends = jnp.cumsum(share)
+    ends = ends.at[-1].set(count)  # whatever rounding made of the sum
+    # Sums that are whole numbers but for their last bits are taken for what they are.
+    whole = jnp.round(ends)
+    ends = jnp.where(jnp.abs(ends - whole) < 8 * np.finfo(ends.dtype).eps * jnp.maximum(whole, 1), whole, ends)
+    places = jnp.floor(ends + 1 - noise.uniform(0))
+    drawn = jnp.diff(places, prepend=jnp.zeros(1, places.dtype))
+    return share + jax.lax.stop_gradient(drawn - share)  # moves as the share does
+
+
+def chi_square(freedom: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
+    """A chi-square draw of so many degrees of freedom; zero where there are none."""
+    return jnp.asarray(_chi_square(_words(noise), freedom))
+
+
+_NOTHING = 1e-12
+
+
+def _words(noise: Noise) -> Any:
+    return jnp.stack(noise.at(noise.t).key)
+
+
+@jax.custom_jvp
+def _binomial(words: Any, count: Any, chance: Any) -> Any:
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
+    return jax.random.binomial(key, count, chance, dtype=jnp.result_type(count))
+
+
+@_binomial.defjvp
+def _(arguments: Any, tangents: Any) -> Any:
+    words, count, chance = arguments
+    _, count_moves, chance_moves = tangents
+    drawn = _binomial(words, count, chance)
+    variance = count * chance * (1 - chance)
+    variance_moves = count_moves * chance * (1 - chance) + count * (1 - 2 * chance) * chance_moves
+    mean_moves = count_moves * chance + count * chance_moves
+    return drawn, mean_moves + (drawn - count * chance) * variance_moves / (2 * (variance + 1))
+
+
+@jax.custom_jvp
+def _poisson(words: Any, rate: Any) -> Any:
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
+    return jax.random.poisson(key, rate).astype(jnp.result_type(rate))
+
+
+@_poisson.defjvp
+def _(arguments: Any, tangents: Any) -> Any:
+    words, rate = arguments
+    drawn = _poisson(words, rate)
+    return drawn, tangents[1] * (1 + (drawn - rate) / (2 * (rate + 1)))
+
+
+@jax.custom_jvp
+def _chi_square(words: Any, freedom: Any) -> Any:
+    some = freedom > 0
+    drawn = jnp.exp(log_gamma(jnp.where(some, freedom, 1) / 2, Noise((words[0], words[1]), jnp.uint32(0))))
+    return jnp.where(some, 2 * drawn, 0)
+
+
+@_chi_square.defjvp
+def _(arguments: Any, tangents: Any) -> Any:
+    words, freedom = arguments
+    drawn = _chi_square(words, freedom)
+    return drawn, tangents[1] * (1 + (drawn - freedom) / (2 * (freedom + 1)))

@@ -1,0 +1,288 @@
+"""Conditions: how an experiment is run. How many users see the same belief, when their rewards are seen, which arms
+there are and what each is owed, and what follows once the experiment has ended.
+"""
+
+from typing import Any, Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Integer
+
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.policies import Clock
+from tsgrad.problems import AnyProblem, Context, FiniteArms
+from tsgrad.registry import from_data, register, to_data
+
+Allocation = Literal["independent", "proportional"]
+
+MOST_USERS = 2**31 - 1
+LONGEST_DELAY = 10_000  # steps: what is on its way is kept
+
+
+@register("conditions")
+class Conditions(eqx.Module):
+    """How an experiment is run; left out, every user is learned from before the next one comes.
+
+    `batch` is how many users see the same belief at each step: one number, or one a step. With `allocation`
+    "independent" each of them has a draw of their own; with "proportional" each arm has its share of them, rounded, so
+    that every user still has the same chances. `delay` is how many steps later than usual a reward is seen (0: before
+    the next step): one number, or the chances of 0, 1, 2, ... steps; what they lack of one is the chance of never.
+    `floor` is the least share of every arm that can be played. `available` says which can: booleans [T, K], or the
+    first and the last step of each arm, [K, 2], counted from one. `after` is how many users get the arm with the
+    largest posterior mean once the experiment has ended.
+
+    Time is counted in users: at the first step of batches of 50 a policy sees t = 1, at the second t = 51.
+
+        >>> week = Conditions(batch=20_000, delay=1, floor=0.02)
+        >>> print(week.words(horizon=7))
+        7 steps of 20,000 users; rewards are seen 1 step late; every arm gets at least 2% of the users
+        >>> Conditions(available=[[True, False], [False, False]])
+        Traceback (most recent call last):
+        tsgrad.checks.BadInput: available[1] must have an arm that can be played, got none
+    """
+
+    batch: int | tuple[int, ...] = eqx.field(static=True)
+    allocation: Allocation = eqx.field(static=True)
+    delay: int | Leaf = eqx.field()
+    floor: Leaf | None
+    available: Leaf | None
+    after: Leaf | None
+
+    def __init__(
+        self,
+        *,
+        batch: Any = 1,
+        allocation: Allocation = "independent",
+        delay: Any = 0,
+        floor: Any = 0.0,
+        available: Any = None,
+        after: Any = 0,
+    ) -> None:
+        check_choice("allocation", allocation, ("independent", "proportional"))
+        self.batch = _check_batch(batch)
+        self.allocation = allocation
+        self.delay = _check_delay(delay)
+        self.floor = _check_floor(floor)
+        self.available = None if available is None else _check_available(available)
+        users = 0 if after is None else check_count("after", after, least=0, most=MOST_USERS)
+        self.after = np.asarray(users) if users else None
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """As files have them: the arguments that say something."""
+        usual = {"batch": 1, "allocation": "independent", "delay": 0}
+        return {name: value for name, value in to_data(self).items() if name != "kind" and usual.get(name) != value}
+
+    @classmethod
+    def from_table(cls, table: dict[str, Any] | None) -> "Conditions":
+        """What `table` described; it is checked."""
+        conditions: Conditions = from_data({"kind": "conditions", **(table or {})}, what="conditions", base=Conditions)
+        return conditions
+
+    # What is said of them
+
+    def told(self, horizon: int) -> "Conditions":
+        """The same in as few words as possible: where all arms are there, nothing is said of them."""
+        if self.available is None or not self.mask(horizon).all():
+            return self
+        fewer: Conditions = eqx.tree_at(lambda given: given.available, self, None)
+        return fewer
+
+    def words(self, horizon: int) -> str:
+        """All of them in a sentence."""
+        sizes = self.sizes(horizon)
+        parts = [f"{horizon:,} steps"] if sizes.max() == 1 else []
+        if sizes.max() > 1:
+            of = f"{sizes[0]:,}" if sizes.min() == sizes.max() else f"{sizes.min():,} to {sizes.max():,}"
+            how = ", allocated in proportion" if self.allocation == "proportional" else ""
+            parts = [f"{horizon:,} {_steps(horizon)} of {of} users{how}"]
+        if isinstance(self.delay, int) and self.delay:
+            parts.append(f"rewards are seen {self.delay:,} {_steps(self.delay)} late")
+        elif not isinstance(self.delay, int):
+            chances = [f"{100 * chance:.3g}% {late} {_steps(late)} late" for late, chance in enumerate(self.delay)]
+            never = 1 - float(np.sum(self.delay))
+            parts.append(
+                "rewards are seen: " + ", ".join([*chances, *([f"{100 * never:.3g}% never"] * (never > 1e-9))])
+            )
+        if self.floor is not None:
+            parts.append(f"every arm gets at least {100 * float(self.floor):.3g}% of the users")
+        if self.available is not None:
+            parts.append("arms come and go")
+        if self.after is not None:
+            parts.append(f"{int(self.after):,} users get the best arm afterwards")
+        return "; ".join(parts)
+
+    @property
+    def every_user(self) -> bool:
+        """Whether a step is one user."""
+        return self.batch == 1
+
+    @property
+    def at_once(self) -> bool:
+        """Whether rewards are seen before the next step."""
+        return isinstance(self.delay, int) and self.delay == 0
+
+    @property
+    def trivial(self) -> bool:
+        """Whether they say nothing at all."""
+        return self.masks_alone and self.available is None
+
+    @property
+    def masks_alone(self) -> bool:
+        """Whether they say nothing but which arms there are."""
+        return self.every_user and self.at_once and self.floor is None and self.after is None
+
+    def check(self, problem: AnyProblem, horizon: int) -> None:
+        """Raises BadInput where they don't fit a problem and a horizon."""
+        truth = problem.truth
+        if isinstance(self.batch, tuple) and len(self.batch) != horizon:
+            raise BadInput(f"batch must be one number or {horizon}, one a step, got {len(self.batch)}")
+        if self.users(horizon) > MOST_USERS:
+            raise BadInput(f"batch must have at most {MOST_USERS:,} users in all, got {self.users(horizon):,}")
+        for name in ("available", "floor", "after"):
+            if getattr(self, name) is not None and not isinstance(truth, FiniteArms):
+                raise BadInput(f"{name} must be left out for {type(truth).__name__}: its arms are not finitely many")
+        if not isinstance(truth, FiniteArms):
+            if not self.every_user and self.allocation == "proportional":
+                raise BadInput(
+                    f"allocation must be 'independent' for {type(truth).__name__}, whose arms can't be counted"
+                )
+            return
+        if self.available is not None:
+            self._check_mask(horizon, truth.arms)
+        if self.floor is not None and float(self.floor) * truth.arms > 1 + 1e-12:
+            raise BadInput(f"floor must be at most 1 / {truth.arms}, one over the number of arms, got {self.floor}")
+
+    def _check_mask(self, horizon: int, arms: int) -> None:
+        assert self.available is not None
+        if self.available.dtype != np.bool_:
+            if self.available.shape != (arms, 2):
+                raise BadInput(
+                    f"available must have a first and a last step for each of {arms} arms, got shape"
+                    f" {self.available.shape}"
+                )
+            empty = np.flatnonzero(~self.mask(horizon).any(axis=1))
+            if empty.size:
+                raise BadInput(f"available must have an arm that can be played at step {empty[0] + 1}, got none")
+        elif self.available.shape != (horizon, arms):
+            raise BadInput(
+                f"available must have axes [T, K], here ({horizon}, {arms}), got shape {self.available.shape}"
+            )
+
+    # What they mean for a step
+
+    def sizes(self, horizon: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """How many users each step has, [T]."""
+        return np.broadcast_to(np.asarray(self.batch, np.int64), (horizon,))
+
+    def users(self, horizon: int) -> int:
+        """How many users the experiment has: what policies take for its horizon."""
+        return int(np.sum(self.sizes(horizon)))
+
+    def size(self, t: Integer[Array, ""]) -> Any:
+        """How many users step t has."""
+        return self.batch if isinstance(self.batch, int) else jnp.asarray(self.batch)[t - 1]
+
+    def clock(self, t: Integer[Array, ""], horizon: int) -> Clock:
+        """What a policy sees of the time at step t: the number of the step's first user, of all users."""
+        if self.every_user:
+            return Clock(t, horizon)
+        if isinstance(self.batch, int):
+            return Clock(1 + (t - 1) * self.batch, self.users(horizon))
+        return Clock(jnp.asarray(np.append(1, 1 + np.cumsum(self.batch)[:-1]))[t - 1], self.users(horizon))
+
+    def applied(self, context: Context, t: Integer[Array, ""]) -> Context:
+        """What is seen before the choice at step t, under these conditions."""
+        if self.available is None:
+            return context
+        if self.available.dtype == np.bool_:
+            now = jnp.asarray(self.available)[t - 1]
+        else:
+            first, last = jnp.asarray(self.available).T
+            now = (first <= t) & (t <= last)
+        return context._replace(available=now if context.available is None else now & context.available)
+
+    def mask(self, horizon: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Which arms there are at each step, [T, K], on the host; only where they come and go."""
+        assert self.available is not None
+        if self.available.dtype == np.bool_:
+            return np.asarray(self.available)
+        steps = np.arange(1, horizon + 1)[:, None]
+        first, last = np.asarray(self.available).T
+        return np.asarray((first <= steps) & (steps <= last))
+
+    def floored(self, shares: Float[Array, "K"], context: Context) -> Float[Array, "K"]:
+        """Shares with the least one mixed in: floor + (1 - K floor) share, of the K arms that are there."""
+        if self.floor is None:
+            return shares
+        there = available_arms(context, shares.shape[0])
+        return jnp.where(there, self.floor + (1 - jnp.sum(there) * self.floor) * shares, 0)
+
+    def pieces(self) -> Float[Array, "d"]:
+        """The chance of each delay, the last being never."""
+        chances = jnp.asarray(self.delay, jnp.result_type(float))
+        return jnp.append(chances, jnp.maximum(1 - jnp.sum(chances), 0))
+
+    @property
+    def longest(self) -> int:
+        """The longest delay of a reward that is seen at all."""
+        return self.delay if isinstance(self.delay, int) else int(self.delay.shape[0]) - 1
+
+
+def available_arms(context: Context, arms: int) -> Bool[Array, "K"]:
+    """Which arms can be played, as an array even where all can."""
+    return jnp.ones(arms, bool) if context.available is None else context.available
+
+
+def _steps(number: int) -> str:
+    return "step" if number == 1 else "steps"
+
+
+def _check_batch(batch: Any) -> int | tuple[int, ...]:
+    if np.ndim(batch) == 0:
+        return check_count("batch", batch, least=1, most=MOST_USERS)
+    if np.ndim(batch) != 1 or not len(batch):
+        raise BadInput(f"batch must be one number or one a step, got shape {np.shape(batch)}")
+    sizes = tuple(check_count(f"batch[{step}]", size, least=1, most=MOST_USERS) for step, size in enumerate(batch))
+    return 1 if set(sizes) == {1} else sizes
+
+
+def _check_delay(delay: Any) -> Any:
+    if np.ndim(delay) == 0:
+        return check_count("delay", delay, least=0, most=LONGEST_DELAY)
+    chances = check_array("delay", delay)
+    if chances.ndim != 1 or not chances.size or chances.size > LONGEST_DELAY:
+        raise BadInput(f"delay must be a number of steps or a list of chances, got shape {chances.shape}")
+    if np.any(chances < 0) or np.sum(chances) > 1 + 1e-9 or np.sum(chances) <= 0:
+        raise BadInput(f"delay must hold chances >= 0 that add up to one or less, got {delay!r:.80}")
+    return 0 if chances.size == 1 and chances[0] == 1 else chances
+
+
+def _check_floor(floor: Any) -> Any:
+    checked = check_array("floor", floor)
+    if checked.ndim or not 0 <= checked < 1:
+        raise BadInput(f"floor must be a number from 0 to one over the number of arms, got {floor!r:.80}")
+    return checked if checked > 0 else None
+
+
+def _check_available(available: Any) -> Any:
+    try:
+        array = np.asarray(available)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] == 2 and array.size:
+        if np.any(wrong := (array[:, 0] < 1) | (array[:, 1] < array[:, 0])):
+            arm = int(np.flatnonzero(wrong)[0])
+            raise BadInput(f"available[{arm}] must be a first step from 1 on and a last one, got {array[arm].tolist()}")
+        return array.astype(np.int32)
+    if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
+        raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
+    empty = np.flatnonzero(~array.any(axis=1))
+    if empty.size:
+        raise BadInput(f"available[{empty[0]}] must have an arm that can be played, got none")
+    return array
+
+
+EVERY_USER = Conditions()
