@@ -23,7 +23,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules src
+	$(BIN)/python -m pytest --doctest-modules src runtime/src
 
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
@@ -71,8 +71,8 @@ $(SANITIZED)/bin/python -m pip install --quiet --no-build-isolation --no-deps --
     --config-settings=cmake.define.TSGRAD_SANITIZE=$(1) .
 endef
 
-$(READY): requirements.txt pyproject.toml CMakeLists.txt $(wildcard src/tsgrad/native/*.?pp)
+$(READY): requirements.txt pyproject.toml runtime/pyproject.toml CMakeLists.txt $(wildcard src/tsgrad/native/*.?pp)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements.txt
-	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable runtime --editable .
 	touch $(READY)

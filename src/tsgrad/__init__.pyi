@@ -59,6 +59,7 @@ from .policies import load as load
 from .policies import parameter_names as parameter_names
 from .policies import parameter_vector as parameter_vector
 from .policies import with_parameters as with_parameters
+from .policies import write_policy as write_policy
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit

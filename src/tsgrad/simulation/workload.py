@@ -29,7 +29,7 @@ class Conditions(eqx.Module):
 
         >>> Conditions(available=[[True, False], [False, False]])
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: available[1] must have an arm that can be played, got none
+        tsgrad_runtime.checks.BadInput: available[1] must have an arm that can be played, got none
     """
 
     available: Leaf | None
@@ -102,7 +102,7 @@ class Workload:
 
         >>> Workload(horizon=10, episodes=1000, seed=0, purpose=Purpose.EVALUATION, first_episode=100)
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: first_episode must be a multiple of 256, got 100
+        tsgrad_runtime.checks.BadInput: first_episode must be a multiple of 256, got 100
     """
 
     horizon: int

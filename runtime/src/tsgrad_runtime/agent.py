@@ -1,0 +1,406 @@
+"""The agent: decides, says with which probability, and learns from rewards whenever they come.
+
+>>> from tsgrad_runtime.artefact import artefact_of
+>>> content = {"policy": {"kind": "thompson"}, "problem": {"kind": "bernoulli", "alpha": [1, 1], "beta": [1, 1]},
+...            "horizon": 100, "arms": ["red", "blue"]}
+>>> agent = Agent(artefact_of(content, "example"), seed=0)
+>>> decision = agent.decide()
+>>> decision.arm, round(decision.propensity, 6)
+('blue', 0.5)
+>>> agent.reward(decision.id, 1), agent.reward(decision.id, 1)  # a repetition counts once
+(True, False)
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from tsgrad_runtime.artefact import Artefact, read_artefact
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.files import read_json, write_json
+from tsgrad_runtime.models import IndependentArms
+from tsgrad_runtime.policies import Scene
+from tsgrad_runtime.streams import Noise, Purpose, Stream
+
+MOST_USERS = 100_000
+VERSION = version("tsgrad-runtime")
+
+
+class Decision:
+    """What was decided: an id to report the reward under, the arm, and the chance that this arm had.
+
+    The chance is computed when it is first asked for: a quadrature takes longer than the decision itself.
+    """
+
+    __slots__ = ("_chance", "arm", "id")
+
+    def __init__(self, identity: str, arm: Any, chance: Callable[[], float | None]) -> None:
+        self.id, self.arm, self._chance = identity, arm, chance
+
+    @property
+    def propensity(self) -> float | None:
+        """The probability with which the arm was chosen; None where every vector is an arm."""
+        return self._chance()
+
+    def __repr__(self) -> str:
+        return f"Decision(id={self.id!r}, arm={self.arm!r}, propensity={self.propensity!r})"
+
+
+class Open(NamedTuple):
+    """A decision without a reward so far."""
+
+    arm: Any  # its index, or a vector
+    features: Any
+    at: float
+    shown: bool
+
+
+class Agent:
+    """Plays one experiment with the policy of an artefact. State lives in memory; see `snapshot`, or use a ledger.
+
+    Args:
+        artefact: what to play.
+        seed: of all decisions; drawn from the system's randomness unless given.
+        process: tells agents of one experiment apart that share a seed, so that their decisions are independent.
+        wait: seconds after which a decision without a reward gets the `default` one; None to wait forever.
+        default: the reward that counts after the wait.
+        batch: the belief is renewed every so many decisions; 1 renews it with every reward.
+        clock: seconds since 1970.
+
+    After the horizon it decides as at its last step.
+
+    """
+
+    def __init__(
+        self,
+        artefact: Artefact,
+        *,
+        seed: int | None = None,
+        process: int = 0,
+        wait: float | None = None,
+        default: float = 0.0,
+        batch: int = 1,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
+        self.arms: list[str] = list(artefact.arms)
+        self.seed = secrets.randbits(64) if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
+        self.process = check_count("process", process, least=0, most=2**32 - 1)
+        self.wait = None if wait is None else float(check_array("wait", wait, above=0))
+        self.default = self.model.check_reward(default) if wait is not None else default
+        self.batch = check_count("batch", batch, least=1)
+        self.clock = clock
+        self.steps = 0  # decisions that were shown
+        self.number = 0  # decisions made here: the step of their noise
+        self.belief = self.model.prior()
+        self.memory = self.policy.start(self.model)
+        self.withdrawn: set[str] = set()
+        self.open: dict[str, Open] = {}
+        self.settled: dict[str, float | None] = {}  # rewards that counted; None for the default
+        self._pending: list[tuple[Any, Any, float]] = []
+        self._index = {name: number for number, name in enumerate(self.arms)}
+        self._noise = Noise.of(seed=self.seed, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY, episode=self.process)
+        self._prefix = f"{self.seed:016x}-{self.process:x}-"
+        self._shares: tuple[Any, FloatArray] | None = None
+
+    @classmethod
+    def load(cls, path: str | Path, **options: Any) -> "Agent":
+        """An agent for the policy in a file; options as above."""
+        return cls(read_artefact(path), **options)
+
+    # Decisions
+
+    @overload
+    def decide(
+        self, context: Any = None, available: Iterable[str] | None = None, users: None = None, *, shown: bool = True
+    ) -> Decision: ...
+
+    @overload
+    def decide(
+        self, context: Any = None, available: Iterable[str] | None = None, *, users: int, shown: bool = True
+    ) -> list[Decision]: ...
+
+    def decide(
+        self,
+        context: Any = None,
+        available: Iterable[str] | None = None,
+        users: int | None = None,
+        *,
+        shown: bool = True,
+    ) -> Decision | list[Decision]:
+        """An arm for one user, or one for each of several, all from the same belief.
+
+        Args:
+            context: features of the arms [K, d] where the problem has contexts, else None.
+            available: names of the arms that can be played; None where all can.
+            users: how many decisions; None for one, which is then returned by itself.
+            shown: false for choices that may never be shown, and count only once they are activated.
+
+        Returns:
+            The decision, or a list of them.
+
+        """
+        scene = self.scene(context, available)
+        if users is None:
+            return self._decided(scene, available, shown)
+        return [
+            self._decided(scene, available, shown) for _ in range(check_count("users", users, least=1, most=MOST_USERS))
+        ]
+
+    def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
+        """What a decision would be made from now."""
+        t = min(self.steps + 1, self.artefact.horizon)
+        mask = None if available is None and not self.withdrawn else self._mask(available)
+        features = self._features(context, t)
+        return Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon)
+
+    def propose(self, scene: Scene) -> Decision:
+        """A decision that nothing has come of yet: `apply` makes it one of the experiment's."""
+        self.number += 1
+        arm = self.policy.arm(scene, self._noise, self.number)
+        named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
+        return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
+
+    def shares(self, scene: Scene) -> FloatArray:
+        """The chance of each arm, [K]: exact by quadrature, or by 4,096 draws where `policy.exact_shares` is false or
+        arms are not independent.
+        """
+        kept = self._shares
+        if kept is None or kept[0] is not scene:
+            generator = np.random.Generator(np.random.Philox(key=self._noise.at(self.number, 1).key[0]))
+            kept = self._shares = scene, self.policy.shares(scene, generator)
+        return kept[1]
+
+    def _chance(self, scene: Scene, arm: Any) -> float | None:
+        return None if self.model.arms is None else float(self.shares(scene)[arm])
+
+    def _decided(self, scene: Scene, available: Iterable[str] | None, shown: bool) -> Decision:
+        decision = self.propose(scene)
+        features = scene.features if self.model.contexts else None
+        self.apply(Event("decision", self.clock(), decision.id, decision.arm, features=features, shown=shown))
+        return decision
+
+    # What comes of them
+
+    def reward(self, decision: str, value: Any) -> bool:
+        """The reward of a decision, late or out of order; true if it counted, false if it was known already.
+
+        A reward other than the one that counted is refused, as is one that comes after the default took its place.
+        """
+        reward = self.model.check_reward(value)
+        self.expire()
+        if decision in self.settled:
+            known = self.settled[decision]
+            if known is None:
+                raise BadInput(
+                    f"reward of decision {decision!r:.80} came after the wait: the default {self.default} counts"
+                )
+            if known != reward:
+                raise BadInput(f"reward of decision {decision!r:.80} is {known} already, got {reward}")
+            return False
+        waiting = self._waiting(decision)
+        if not waiting.shown:
+            raise BadInput(f"decision {decision!r:.80} was not shown: activate it before its reward")
+        self.apply(Event("reward", self.clock(), decision, reward=reward))
+        self.settled[decision] = reward
+        return True
+
+    def activate(self, decision: str) -> bool:
+        """A choice that waited was shown; true if that is news."""
+        if decision in self.settled or self._waiting(decision).shown:
+            return False
+        self.apply(Event("activation", self.clock(), decision))
+        return True
+
+    def expire(self) -> int:
+        """Counts the default reward for every decision that has waited too long; how many there were."""
+        late = self.overdue()
+        for decision in late:
+            self.apply(Event("default", self.clock(), decision, reward=self.default))
+            self.settled[decision] = None
+        return len(late)
+
+    def overdue(self) -> list[str]:
+        """Decisions that have waited too long for their reward."""
+        if self.wait is None:
+            return []
+        now, late = self.clock(), []
+        for decision, waiting in self.open.items():  # in the order in which they were made
+            if now - waiting.at < self.wait:
+                break
+            if waiting.shown:
+                late.append(decision)
+        return late
+
+    def add_arm(self, name: str, **parameters: Any) -> None:
+        """One arm more, of which nothing was seen; its parameters are those of the others unless told."""
+        self.apply(Event("arm", self.clock(), arm=name, parameters=parameters))
+
+    def withdraw(self, name: str) -> None:
+        """An arm is not played any more; rewards that are still to come count."""
+        self.apply(Event("withdrawal", self.clock(), arm=name))
+
+    # State
+
+    def apply(self, event: Event) -> None:
+        """The state after one more event."""
+        match event.kind:
+            case "decision":
+                assert event.decision is not None
+                arm = self._index[event.arm] if isinstance(event.arm, str) else event.arm
+                features = None if event.features is None else np.asarray(event.features, np.float64)
+                self.open[event.decision] = Open(arm, features, event.at, event.shown)
+                if event.shown:
+                    self._step()
+            case "activation":
+                waiting = self.open.pop(event.decision or "")
+                self.open[event.decision or ""] = waiting._replace(at=event.at, shown=True)
+                self._step()
+            case "reward" | "default":
+                waiting = self.open.pop(event.decision or "")
+                assert event.reward is not None
+                self._pending.append((waiting.features, waiting.arm, event.reward))
+                if self.batch == 1:
+                    self._renew()
+            case "arm":
+                self._add(event)
+            case "withdrawal":
+                self._withdraw(event.arm)
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.batch > 1 and self.steps % self.batch == 0:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Belief and memory learn what has come since."""
+        for seen, arm, reward in self._pending:
+            features = self._features(None, self.steps) if seen is None and not self.model.contexts else seen
+            self.belief = self.model.update(self.belief, features, arm, reward)
+            self.memory = self.policy.remember(self.model, self.memory, features, arm, reward)
+        self._pending.clear()
+
+    def _add(self, event: Event) -> None:
+        if not isinstance(self.model, IndependentArms) or self.policy.per_arm or self.memory is not None:
+            raise BadInput(
+                "arms can't be added to this policy: train one with shared meta-parameters for arms that come"
+            )
+        if not isinstance(event.arm, str) or event.arm in self._index:
+            raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
+        model, belief = self.model.with_arm(self.belief, event.parameters or {})
+        self.policy.prepare(model, self.artefact.horizon)
+        self.model, self.belief = model, belief
+        self._index[event.arm] = len(self.arms)
+        self.arms.append(event.arm)
+
+    def _withdraw(self, name: Any) -> None:
+        self._known(name)
+        if len(self.withdrawn | {name}) == len(self.arms):
+            raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last")
+        self.withdrawn.add(name)
+
+    def _known(self, name: Any) -> int:
+        if not isinstance(name, str) or name not in self._index:
+            raise BadInput(f"arm must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
+        return self._index[name]
+
+    def _waiting(self, decision: str) -> Open:
+        if not isinstance(decision, str) or decision not in self.open:
+            raise BadInput(f"decision {decision!r:.80} is not known")
+        return self.open[decision]
+
+    def _mask(self, available: Iterable[str] | None) -> Any:
+        mask = np.zeros(len(self.arms), bool)
+        for name in self.arms if available is None else available:
+            mask[self._known(name)] = name not in self.withdrawn
+        if not mask.any():
+            raise BadInput("available must name an arm that can be played, got none")
+        return mask
+
+    def _features(self, context: Any, t: int) -> FloatArray | None:
+        features: FloatArray | None = getattr(self.model, "features", None)
+        if not self.model.contexts:
+            if context is not None:
+                raise BadInput("context must be left out: this problem has none")
+            return features[min(t, len(features)) - 1] if features is not None and features.ndim == 3 else features
+        wanted = (self.model.arms, self.model.prior_mean.shape[0])  # type: ignore[attr-defined]
+        given = check_array("context", context if context is not None else [])
+        if given.shape != wanted:
+            raise BadInput(f"context must be the features of the arms, of shape {wanted}, got shape {given.shape}")
+        return given
+
+    # Snapshots
+
+    def snapshot(self, path: str | Path) -> None:
+        """Writes all of the state, whole; `restore` goes on from it, bit for bit."""
+        added = self.model.parameters if isinstance(self.model, IndependentArms) else None
+        content = {
+            "artefact": self.artefact.name,
+            "seed": self.seed,
+            "process": self.process,
+            "wait": self.wait,
+            "default": self.default,
+            "batch": self.batch,
+            "steps": self.steps,
+            "number": self.number,
+            "arms": self.arms,
+            "parameters": added and {name: values.tolist() for name, values in added.items()},
+            "withdrawn": sorted(self.withdrawn),
+            "belief": [part.tolist() for part in self.belief],
+            "memory": self.memory and [part.tolist() for part in self.memory],
+            "open": [
+                [name, _listed(one.arm), _listed(one.features), one.at, one.shown] for name, one in self.open.items()
+            ],
+            "settled": self.settled,
+            "pending": [[_listed(features), _listed(arm), reward] for features, arm, reward in self._pending],
+        }
+        write_json(path, "snapshot", content, version=VERSION)
+
+    @classmethod
+    def restore(cls, policy: str | Path, snapshot: str | Path, clock: Callable[[], float] = time.time) -> "Agent":
+        """The agent that wrote a snapshot, with the policy that it played."""
+        artefact, content = read_artefact(policy), read_json(snapshot, "snapshot")
+        if content.get("artefact") != artefact.name:
+            raise BadInput(f"{snapshot} is of another policy than {policy}: give the one that it was made with")
+        try:
+            kept = ("seed", "process", "wait", "default", "batch")
+            agent = cls(artefact, clock=clock, **{name: content[name] for name in kept})
+            if content["arms"] != agent.arms:
+                agent.model = type(agent.model)(**content["parameters"])
+                agent.policy.prepare(agent.model, artefact.horizon)
+                agent.arms = list(content["arms"])
+                agent._index = {name: number for number, name in enumerate(agent.arms)}
+            agent.steps, agent.number = content["steps"], content["number"]
+            agent.withdrawn = set(content["withdrawn"])
+            shapes = [part.shape[1:] for part in agent.model.prior()]
+            agent.belief = tuple(
+                np.array(part, np.float64).reshape(-1, *shape)
+                for part, shape in zip(content["belief"], shapes, strict=True)
+            )
+            agent.memory = content["memory"] and tuple(np.array(part, np.float64) for part in content["memory"])
+            agent.open = {
+                name: Open(_array(arm), None if features is None else np.array(features), at, shown)
+                for name, arm, features, at, shown in content["open"]
+            }
+            agent.settled = content["settled"]
+            agent._pending = [
+                (None if features is None else np.array(features), _array(arm), reward)
+                for features, arm, reward in content["pending"]
+            ]
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            raise BadInput(f"{snapshot} is not a snapshot of this version: {error!s:.80}") from None
+        return agent
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def _array(arm: Any) -> Any:
+    return np.array(arm) if isinstance(arm, list) else arm
