@@ -11,6 +11,7 @@
 (True, False)
 """
 
+import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterable
@@ -24,11 +25,12 @@ from tsgrad_runtime.artefact import Artefact, read_artefact
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.files import read_json, write_json
-from tsgrad_runtime.models import IndependentArms
+from tsgrad_runtime.models import Belief, IndependentArms, Model
 from tsgrad_runtime.policies import Scene
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 MOST_USERS = 100_000
+_MOST_SCENES = 64
 VERSION = version("tsgrad-runtime")
 
 
@@ -106,8 +108,11 @@ class Agent:
         self._pending: list[tuple[Any, Any, float]] = []
         self._index = {name: number for number, name in enumerate(self.arms)}
         self._noise = Noise.of(seed=self.seed, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY, episode=self.process)
-        self._prefix = f"{self.seed:016x}-{self.process:x}-"
-        self._shares: tuple[Any, FloatArray] | None = None
+        # Ids say which agent decided and which of its decisions it was; not the seed, which would tell what comes.
+        self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
+        self.keeps_open = True  # false where a ledger knows which decisions wait
+        self._scenes: dict[Any, Scene] = {}  # of the present state, so that chances are computed once
+        self._shares: dict[int, FloatArray] = {}
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> "Agent":
@@ -155,10 +160,17 @@ class Agent:
 
     def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
         """What a decision would be made from now."""
+        names = None if available is None else tuple(available)
+        plain = context is None and not self.model.contexts
+        if plain and names in self._scenes:
+            return self._scenes[names]
         t = min(self.steps + 1, self.artefact.horizon)
-        mask = None if available is None and not self.withdrawn else self._mask(available)
+        mask = None if names is None and not self.withdrawn else self._mask(names)
         features = self._features(context, t)
-        return Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon)
+        scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon)
+        if plain and len(self._scenes) < _MOST_SCENES:
+            self._scenes[names] = scene
+        return scene
 
     def propose(self, scene: Scene) -> Decision:
         """A decision that nothing has come of yet: `apply` makes it one of the experiment's."""
@@ -171,11 +183,16 @@ class Agent:
         """The chance of each arm, [K]: exact by quadrature, or by 4,096 draws where `policy.exact_shares` is false or
         arms are not independent.
         """
-        kept = self._shares
-        if kept is None or kept[0] is not scene:
-            generator = np.random.Generator(np.random.Philox(key=self._noise.at(self.number, 1).key[0]))
-            kept = self._shares = scene, self.policy.shares(scene, generator)
-        return kept[1]
+        if scene is not self._scenes.get(None):
+            return self._computed_shares(scene)
+        if not self._shares:
+            self._shares[0] = self._computed_shares(scene)
+        return self._shares[0]
+
+    def _computed_shares(self, scene: Scene) -> FloatArray:
+        words = (self.process, self.number)
+        generator = np.random.Generator(np.random.Philox(key=self.seed, counter=[*words, 0, 0]))
+        return self.policy.shares(scene, generator)
 
     def _chance(self, scene: Scene, arm: Any) -> float | None:
         return None if self.model.arms is None else float(self.shares(scene)[arm])
@@ -250,28 +267,39 @@ class Agent:
 
     def apply(self, event: Event) -> None:
         """The state after one more event."""
+        self._scenes.clear()
+        self._shares = {}
         match event.kind:
             case "decision":
                 assert event.decision is not None
-                arm = self._index[event.arm] if isinstance(event.arm, str) else event.arm
-                features = None if event.features is None else np.asarray(event.features, np.float64)
-                self.open[event.decision] = Open(arm, features, event.at, event.shown)
+                arm, features = self._played(event)
+                if self.keeps_open:
+                    self.open[event.decision] = Open(arm, features, event.at, event.shown)
                 if event.shown:
                     self._step()
             case "activation":
-                waiting = self.open.pop(event.decision or "")
-                self.open[event.decision or ""] = waiting._replace(at=event.at, shown=True)
+                if self.keeps_open:
+                    waiting = self.open.pop(event.decision or "")
+                    self.open[event.decision or ""] = waiting._replace(at=event.at, shown=True)
                 self._step()
             case "reward" | "default":
-                waiting = self.open.pop(event.decision or "")
+                arm, features = self._played(event)
                 assert event.reward is not None
-                self._pending.append((waiting.features, waiting.arm, event.reward))
+                self._pending.append((features, arm, event.reward))
                 if self.batch == 1:
                     self._renew()
             case "arm":
                 self._add(event)
             case "withdrawal":
                 self._withdraw(event.arm)
+
+    def _played(self, event: Event) -> tuple[Any, Any]:
+        """Arm and features of what was decided: as the event says, else as was kept."""
+        if event.arm is None:
+            waiting = self.open.pop(event.decision or "")
+            return waiting.arm, waiting.features
+        arm = self._index[event.arm] if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
+        return arm, None if event.features is None else np.asarray(event.features, np.float64)
 
     def _step(self) -> None:
         self.steps += 1
@@ -286,24 +314,36 @@ class Agent:
             self.memory = self.policy.remember(self.model, self.memory, features, arm, reward)
         self._pending.clear()
 
+    def check(self, event: Event) -> None:
+        """Refuses an arm that can't be added or withdrawn."""
+        if event.kind == "arm":
+            self._with_arm(event)
+        elif event.kind == "withdrawal":
+            self._check_withdrawn(event.arm)
+
     def _add(self, event: Event) -> None:
+        self.model, self.belief = self._with_arm(event)
+        self.policy.prepare(self.model, self.artefact.horizon)
+        self._index[event.arm] = len(self.arms)
+        self.arms.append(event.arm)
+
+    def _with_arm(self, event: Event) -> tuple[Model, Belief]:
         if not isinstance(self.model, IndependentArms) or self.policy.per_arm or self.memory is not None:
             raise BadInput(
                 "arms can't be added to this policy: train one with shared meta-parameters for arms that come"
             )
         if not isinstance(event.arm, str) or event.arm in self._index:
             raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
-        model, belief = self.model.with_arm(self.belief, event.parameters or {})
-        self.policy.prepare(model, self.artefact.horizon)
-        self.model, self.belief = model, belief
-        self._index[event.arm] = len(self.arms)
-        self.arms.append(event.arm)
+        return self.model.with_arm(self.belief, event.parameters or {})
 
     def _withdraw(self, name: Any) -> None:
+        self._check_withdrawn(name)
+        self.withdrawn.add(name)
+
+    def _check_withdrawn(self, name: Any) -> None:
         self._known(name)
         if len(self.withdrawn | {name}) == len(self.arms):
             raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last")
-        self.withdrawn.add(name)
 
     def _known(self, name: Any) -> int:
         if not isinstance(name, str) or name not in self._index:

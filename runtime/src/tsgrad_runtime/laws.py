@@ -14,7 +14,7 @@ from tsgrad_runtime.streams import Noise
 
 _MOST_ATTEMPTS = 24  # as in the simulator: each fails with probability below 0.05
 _LARGEST_UNIFORM = 1 - 2.0**-24
-_FALL = 45.0  # of a log-density: what lies beyond has no share that float64 could tell
+_FALL = 28.0  # of a log-density: what lies beyond has a share of 1e-12
 _NEWTON_STEPS = 12
 
 
@@ -51,7 +51,7 @@ class ProductLaw(abc.ABC):
         return np.concatenate([peak - left * _STEPS[::-1, None], [peak], peak + right * _STEPS[:, None]])
 
 
-_STEPS = np.array([0.07, 0.16, 0.28, 0.42, 0.6, 1.0])  # of the way to where a density ends
+_STEPS = np.array([0.11, 0.24, 0.41, 0.65, 1.0])  # of the way to where a density ends
 
 
 class NormalLaw(ProductLaw):
@@ -170,12 +170,12 @@ class NormalGammaLaw(ProductLaw):
 
     def breaks(self) -> FloatArray:
         # In the coordinate z = sqrt(2 shape) sinh(y) the density is log-concave: its steps are equal ones of y.
-        steps = np.sinh(np.linspace(0.04, 1, 24)[:, None] * self._ends()) * (self.scale * np.sqrt(2 * self.shape))
+        steps = np.sinh(np.linspace(0.07, 1, 14)[:, None] * self._ends()) * (self.scale * np.sqrt(2 * self.shape))
         return np.concatenate([self.location - steps[::-1], [self.location], self.location + steps])
 
     def _ends(self) -> FloatArray:
         """Where cosh(y)^(-2 shape) has fallen: the chance of a value beyond, not its density, is what matters."""
-        return np.arccosh(np.exp(np.minimum(0.7 * _FALL / (2 * self.shape), 250.0)))
+        return np.arccosh(np.exp(np.minimum(_FALL / (2 * self.shape), 250.0)))
 
 
 class FramedNormalLaw:

@@ -42,6 +42,7 @@ class Bonus(Sampling):
             name: None if end is None else float(check_array(name, end, above=0)) for name, end in ends.items()
         }
         self._now: tuple[int, FloatArray] = (-1, np.zeros(0))
+        self._kept: tuple[Any, Any, Any] = (None, None, None)
 
     def prepare(self, model: Model, horizon: int) -> None:
         if None in self.ends.values() and model.contexts:
@@ -53,18 +54,27 @@ class Bonus(Sampling):
         most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
         self.time = (0.0, float(np.log(self.ends["most_left"] or horizon)))
         self.known = (float(np.log(least)), float(np.log(most)))
+        self._kept = (None, None, None)
 
     def law(self, scene: Scene) -> Law:
-        mean, std = scene.model.moments(scene.belief, scene.features)
+        mean, std, of_known = self._known(scene)
         if self._now[0] != scene.left:
             x = np.clip(_scaled(np.log(scene.left), *self.time), -1, 1)
             of_time = np.stack(_chebyshev(x, self.degree))
             self._now = scene.left, np.tensordot(of_time, self.coefficients, axes=1)  # [2, j]
-        y = np.clip(_scaled(np.log(scene.model.strength(scene.belief, scene.features)), *self.known), -1, 1)
-        moved = self._now[1] @ np.stack(_chebyshev(y, self.degree))
+        moved = self._now[1] @ of_known
         if self.per_arm:
             moved = moved + self.own
         return NormalLaw(mean + std * moved[0], std * np.exp(np.clip(moved[1], -3.0, 3.0)))
+
+    def _known(self, scene: Scene) -> Any:
+        """What depends on the belief alone: moments of the arms, and the polynomials of what is known of them."""
+        belief, features, known = self._kept
+        if belief is not scene.belief or features is not scene.features:
+            y = np.clip(_scaled(np.log(scene.model.strength(scene.belief, scene.features)), *self.known), -1, 1)
+            known = *scene.model.moments(scene.belief, scene.features), np.stack(_chebyshev(y, self.degree))
+            self._kept = scene.belief, scene.features, known
+        return known
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders

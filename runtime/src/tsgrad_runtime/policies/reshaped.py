@@ -13,8 +13,16 @@ from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm
 class Thompson(Sampling):
     """Plain Thompson sampling."""
 
+    def __init__(self) -> None:
+        self._kept: tuple[Any, Any, Any] = (None, None, None)
+
     def law(self, scene: Scene) -> Law:
-        return scene.model.posterior(scene.belief, scene.features)
+        belief, features, law = self._kept
+        if belief is not scene.belief or features is not scene.features:
+            law = scene.model.posterior(scene.belief, scene.features)
+            self._kept = scene.belief, scene.features, law
+        kept: Law = law
+        return kept
 
 
 def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
