@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench browser picture sanitize sanitize-address sanitize-thread
+.PHONY: demo test test-all check bench browser postgresql picture sanitize sanitize-address sanitize-thread
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -34,6 +34,11 @@ bench: $(READY)
 browser:
 	{ command -v chromium && command -v chromedriver; } > /dev/null || \
 	    (apt-get update -q && apt-get install -y -q --no-install-recommends chromium chromium-driver fonts-liberation)
+
+# What the tests of ledgers start a server of; without it they are skipped.
+postgresql:
+	{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } > /dev/null 2>&1 || \
+	    (apt-get update -q && apt-get install -y -q --no-install-recommends postgresql)
 
 # The picture in the README: how training on five arms of very different noise passes its rivals.
 picture: $(READY)

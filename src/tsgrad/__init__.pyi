@@ -27,6 +27,10 @@ from .laws import NormalGammaLaw as NormalGammaLaw
 from .laws import NormalLaw as NormalLaw
 from .laws import OrderedLaw as OrderedLaw
 from .laws import ProductLaw as ProductLaw
+from .live import FittedPrior as FittedPrior
+from .live import LogEstimate as LogEstimate
+from .live import evaluate_log as evaluate_log
+from .live import fit_prior as fit_prior
 from .policies import RL2 as RL2
 from .policies import BayesUCB as BayesUCB
 from .policies import BonusThompson as BonusThompson
@@ -76,6 +80,7 @@ from .problems import Misspecified as Misspecified
 from .problems import PoissonBandit as PoissonBandit
 from .problems import Problem as Problem
 from .problems import TabledArms as TabledArms
+from .problems import UncertainPrior as UncertainPrior
 from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .problems import largest as largest
 from .registry import register as register

@@ -54,9 +54,10 @@ def postgresql(tmp_path_factory):
     subprocess.run([programs / "initdb", "-D", data, "-U", "tsgrad", "--auth=trust"], **run)
     options = f"-k {folder} -c listen_addresses='' -c fsync=on"
     subprocess.run([programs / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start"], **run)
-    subprocess.run([programs / "createdb", "-h", folder, "-U", "tsgrad", "tests"], **run)
-    yield f"postgresql://tsgrad@/tests?host={folder}"
-    subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **run)
+    try:
+        yield f"postgresql://tsgrad@/postgres?host={folder}"
+    finally:
+        subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **run)
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])

@@ -11,6 +11,7 @@ from tsgrad.problems.normal_prior import NormalPrior
 from tsgrad.problems.poisson import PoissonBandit
 from tsgrad.problems.precision import check_precision, float32_limits
 from tsgrad.problems.tabled import BetaArm, NormalArm, TabledArms
+from tsgrad.problems.uncertain import UncertainPrior
 from tsgrad.problems.unknown_variance import UnknownVarianceBandit
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "PoissonBandit",
     "Problem",
     "TabledArms",
+    "UncertainPrior",
     "UnknownVarianceBandit",
     "check_precision",
     "float32_limits",

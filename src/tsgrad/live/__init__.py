@@ -1,0 +1,7 @@
+"""From logs to a running experiment, and back: priors from logs, what a policy would have earned, ledgers as tables."""
+
+from tsgrad.live.fit import FittedPrior, fit_prior
+from tsgrad.live.log import read_log
+from tsgrad.live.off_policy import LogEstimate, evaluate_log
+
+__all__ = ["FittedPrior", "LogEstimate", "evaluate_log", "fit_prior", "read_log"]
