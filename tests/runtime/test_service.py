@@ -129,11 +129,12 @@ def test_what_the_openapi_document_says_there_is(client):
 
 
 def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypatch):
-    def down(_):
+    def down(*_):
         raise LedgerDown("connection lost")
 
     with monkeypatch.context() as broken:
         broken.setattr(ledger, "append", down)
+        broken.setattr(ledger, "probe", down)
         answer = client.post("/v1/decisions")
         assert answer.status_code == 503
         assert "connection lost" in answer.json()["error"]["message"]

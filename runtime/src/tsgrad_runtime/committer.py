@@ -72,9 +72,11 @@ class Committer:
         while True:
             await asyncio.sleep(self.renewal)
             try:
+                if self.down is not None:  # nobody may ask again before somebody has tried
+                    self.experiment.ledger.probe()
+                    self.down = None
                 if not self._waiting:
                     self.experiment.catch_up()
                 await asyncio.gather(*(self.append(event) for event in self.experiment.overdue()))
-                self.down = None
             except LedgerDown as error:
                 self.down = str(error)

@@ -1,8 +1,9 @@
 """Events: all that ever happens to an experiment. Its state is a function of their order, and of nothing else."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 Kind = Literal["decision", "activation", "reward", "default", "arm", "withdrawal"]
+KINDS = get_args(Kind)
 
 
 class Event(NamedTuple):

@@ -102,8 +102,14 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
     if last not in policies:
         raise BadInput(f"ledger {ledger.name} holds no policy {last!r:.80}")
     seed, settings = ledger.described()
-    agent = Agent(artefact_of(policies[last], ledger.name), seed=seed, **settings)
+    try:
+        agent = Agent(artefact_of(policies[last], ledger.name), seed=seed, **settings)
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(f"ledger {ledger.name}: its policy or its settings are damaged") from None
     agent.keeps_open = False
-    for numbered in events:
-        agent.apply(numbered.event)
+    for number, event in events:
+        try:
+            agent.apply(event)
+        except (KeyError, TypeError, ValueError, AssertionError, IndexError):
+            raise BadInput(f"ledger {ledger.name}: event {number} is none of this policy's") from None
     return agent

@@ -7,6 +7,7 @@ missed nothing below it. What is believed is a function of the events in that or
 
 import json
 import secrets
+import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
@@ -15,7 +16,7 @@ import sqlalchemy as sql
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from tsgrad_runtime.checks import BadInput
-from tsgrad_runtime.events import Event
+from tsgrad_runtime.events import KINDS, Event
 
 FORMAT = 1
 Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction", "late"]
@@ -57,6 +58,8 @@ _EVENTS = sql.Table(
     sql.Column("once", sql.String(82), unique=True),
 )
 _ONCE = {"decision": "d", "activation": "a", "reward": "s", "default": "s"}
+# What a database raises, damaged ones while they are opened included.
+_FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
 _JSON = ("arm", "features", "available", "parameters")
 
 
@@ -97,7 +100,7 @@ class Ledger:
             sql.event.listen(self.engine, "begin", _begin_immediate)
         try:
             _TABLES.create_all(self.engine)
-        except DBAPIError:  # another process may have made them at the same moment
+        except _FAILURES:  # another process may have made them at the same moment
             with _reached():
                 _TABLES.create_all(self.engine)
 
@@ -112,7 +115,7 @@ class Ledger:
         except IntegrityError:  # another process has started it at the same moment
             with _reached():
                 return self._enter(settings)
-        except SQLAlchemyError as error:
+        except _FAILURES as error:
             raise LedgerDown(_told(error)) from error
 
     def described(self) -> tuple[int, dict[str, Any]]:
@@ -121,7 +124,7 @@ class Ledger:
             row = connection.execute(sql.select(_EXPERIMENT)).first()
         if row is None:
             raise BadInput(f"ledger {self.name} holds no experiment")
-        return int(row.seed), json.loads(row.settings)
+        return _told_of(row)
 
     def _enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
         with self.engine.begin() as connection:
@@ -142,8 +145,8 @@ class Ledger:
             if row.format != FORMAT:
                 raise BadInput(f"ledger {self.name} has format {row.format}, this version reads {FORMAT}")
             connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
-            known: dict[str, Any] = json.loads(row.settings)
-            return int(row.seed), int(row.processes), known
+            seed, known = _told_of(row)
+            return seed, int(row.processes), known
 
     def keep_policy(self, name: str, content: dict[str, Any]) -> None:
         """Keeps the content of a policy file, so that the ledger alone tells what decided."""
@@ -155,7 +158,7 @@ class Ledger:
     def policies(self) -> dict[str, dict[str, Any]]:
         """The content of every policy that decided, by name."""
         with _reached(), self.engine.connect() as connection:
-            return {row.name: json.loads(row.content) for row in connection.execute(sql.select(_POLICIES))}
+            return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
 
     @property
     def name(self) -> str:
@@ -180,6 +183,11 @@ class Ledger:
                 connection.execute(_EVENTS.insert(), [_row(numbered) for numbered in accepted])
                 connection.execute(_EXPERIMENT.update().values(last=accepted[-1].number))
         return Appended(outcomes, accepted)
+
+    def probe(self) -> None:
+        """Writes what is there already, to find out whether the ledger can be written to."""
+        with _reached(), self.engine.begin() as connection:
+            connection.execute(_EXPERIMENT.update().values(last=_EXPERIMENT.c.last))
 
     def events(self, after: int = 0, limit: int = 10_000) -> list[Numbered]:
         """The events that follow a number, in order."""
@@ -218,11 +226,11 @@ class _reached:  # noqa: N801
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, SQLAlchemyError):
+        if isinstance(error, _FAILURES):
             raise LedgerDown(_told(error)) from error
 
 
-def _told(error: SQLAlchemyError) -> str:
+def _told(error: BaseException) -> str:
     """What a database said, in one line, without the statement and its data."""
     return " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())[:200]
 
@@ -299,5 +307,24 @@ def _row(numbered: Numbered) -> dict[str, Any]:
 def _numbered(row: Any) -> Numbered:
     fields = {name: getattr(row, name) for name in Event._fields}
     for name in _JSON:
-        fields[name] = None if fields[name] is None else json.loads(fields[name])
+        fields[name] = None if fields[name] is None else _loaded(fields[name], f"event {row.number}")
+    wanted = {"at": float, "reward": float | None, "propensity": float | None, "decision": str | None}
+    if row.kind not in KINDS or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
+        raise LedgerDown(f"event {row.number} is damaged: restore the ledger from a copy")
     return Numbered(row.number, Event(**fields))
+
+
+def _told_of(row: Any) -> tuple[int, dict[str, Any]]:
+    """(seed, settings) of an experiment."""
+    seed, settings = (_loaded(text, "the experiment") for text in (row.seed, row.settings))
+    if not isinstance(seed, int) or not 0 <= seed < 2**64 or not isinstance(settings, dict):
+        raise LedgerDown("the experiment is damaged: restore the ledger from a copy")
+    return seed, settings
+
+
+def _loaded(text: Any, what: str) -> Any:
+    """What a column of JSON holds."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise LedgerDown(f"{what} is damaged: restore the ledger from a copy") from None

@@ -3,5 +3,6 @@
 from tsgrad.live.fit import FittedPrior, fit_prior
 from tsgrad.live.log import read_log
 from tsgrad.live.off_policy import LogEstimate, evaluate_log
+from tsgrad.live.trust import Robustness, robustness
 
-__all__ = ["FittedPrior", "LogEstimate", "evaluate_log", "fit_prior", "read_log"]
+__all__ = ["FittedPrior", "LogEstimate", "Robustness", "evaluate_log", "fit_prior", "read_log", "robustness"]

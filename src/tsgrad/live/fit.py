@@ -10,7 +10,7 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.live.families import Family, Units, family_of
-from tsgrad.live.log import column, numbers, read_log
+from tsgrad.live.log import names, numbers, read_log
 from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
 
 FAMILIES = ("bernoulli", "gaussian", "poisson")
@@ -161,9 +161,9 @@ def _units(table: Any, family: str, arm: str, reward: str, experiment: str | Non
         raise BadInput(f"reward: column {reward!r:.40} must hold 0 and 1, or successes among pulls")
     if family == "poisson" and not whole:
         raise BadInput(f"reward: column {reward!r:.40} must hold counts")
-    keys = [column(table, arm, "arm").astype(str)]
+    keys = [names(table, arm, "arm")]
     if experiment is not None:
-        keys.append(column(table, experiment, "experiment").astype(str))
+        keys.append(names(table, experiment, "experiment"))
     _, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
     which = np.ravel(which)
     n, total = (np.asarray(np.bincount(which, of), np.float64) for of in (counts, rewards))

@@ -35,6 +35,12 @@ def column(table: Table, name: str, option: str) -> np.ndarray[Any, Any]:
     return table[check_choice(option, name, table)]
 
 
+def names(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np.str_]]:
+    """A column of names: whatever it holds, as text."""
+    values = column(table, name, option).tolist()
+    return np.array([one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in values])
+
+
 def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column of finite numbers."""
     values = column(table, name, option)
@@ -56,10 +62,14 @@ def _from_file(path: Path) -> Table:
 
     try:
         read = parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
+        columns = dict(zip(read.column_names, read.columns, strict=True))
+        table = {name: values.to_numpy(zero_copy_only=False) for name, values in columns.items()}
     except FileNotFoundError:
         raise BadInput(f"log {path} can't be read: there is no such file") from None
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise BadInput(f"log {path} can't be read: it is not text in UTF-8") from None
+    except (pyarrow.ArrowException, OSError) as error:
         raise BadInput(f"log {path} can't be read: {str(error).splitlines()[0]:.120}") from None
     if not read.num_rows:
         raise BadInput(f"log {path} holds no rows")
-    return {name: read.column(name).to_numpy(zero_copy_only=False) for name in read.column_names}
+    return table

@@ -8,7 +8,8 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_count
-from tsgrad.live.log import column, numbers, read_log
+from tsgrad.live.log import names as arm_names
+from tsgrad.live.log import numbers, read_log
 
 SMALL_PROPENSITY = 0.001
 _Z = 1.959964
@@ -81,7 +82,7 @@ def evaluate_log(
 
     """
     table = read_log(log)
-    names, played = np.unique(column(table, arm, "arm").astype(str), return_inverse=True)
+    names, played = np.unique(arm_names(table, arm, "arm"), return_inverse=True)
     rewards = numbers(table, reward, "reward")
     if (target is None) == (policy is None):
         raise BadInput("target or policy must be given, one of the two")
