@@ -31,6 +31,7 @@ from .live import FittedPrior as FittedPrior
 from .live import LogEstimate as LogEstimate
 from .live import evaluate_log as evaluate_log
 from .live import fit_prior as fit_prior
+from .live import retune as retune
 from .live import robustness as robustness
 from .policies import RL2 as RL2
 from .policies import BayesUCB as BayesUCB

@@ -16,6 +16,7 @@ from tsgrad.cli.interrupts import INTERRUPTED, leave, leaving
 from tsgrad.cli.ledger import ledger_app
 from tsgrad.cli.report import report
 from tsgrad.cli.reproduce import reproduce
+from tsgrad.cli.retune import retune
 from tsgrad.cli.robustness import robustness
 from tsgrad.cli.serve import serve
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
@@ -55,6 +56,7 @@ app.command()(engines)
 app.command()(fit)
 app.command()(evaluate)
 app.command()(robustness)
+app.command()(retune)
 app.command()(serve)
 app.add_typer(ledger_app, name="ledger")
 
