@@ -59,6 +59,16 @@ def moved(policy, seed):
     return with_parameters(policy, vector + np.random.default_rng(seed).normal(0, 0.3, vector.shape))
 
 
+def open_arms(problem, horizon, seed):
+    """Which arms can be played at each step: four in five, and one at least; None where every vector is an arm."""
+    if not isinstance(problem, tg.FiniteArms):
+        return None
+    generator = np.random.default_rng(seed)
+    available = generator.random((horizon, problem.arms)) < 0.8
+    available[np.arange(horizon), generator.integers(problem.arms, size=horizon)] = True
+    return available
+
+
 def replayed(case, path, *, horizon, episodes, seed=0):
     """(beliefs looked at, decisions that differ) when the runtime plays simulated episodes again, step by step."""
     name, build = POLICIES[case]
@@ -66,6 +76,7 @@ def replayed(case, path, *, horizon, episodes, seed=0):
     policy = moved(build(problem), seed)
     tg.write_policy(path, policy, problem=problem, horizon=horizon)
     artefact = read_artefact(path)
+    available = open_arms(problem, horizon, seed)
     played = tg.simulate(
         problem,
         policy,
@@ -75,6 +86,7 @@ def replayed(case, path, *, horizon, episodes, seed=0):
         trajectories=True,
         precision="float64",
         engine="jax",
+        conditions=tg.Conditions(available=available),
     ).trajectories
     arms, rewards = np.asarray(played.arm), np.asarray(played.reward)
     features = None if played.context.features is None else np.asarray(played.context.features)
@@ -85,7 +97,8 @@ def replayed(case, path, *, horizon, episodes, seed=0):
         belief, memory = artefact.model.prior(), artefact.policy.start(artefact.model)
         for t in range(1, horizon + 1):
             seen = fixed if features is None else features[episode, t - 1]
-            scene = Scene(artefact.model, belief, memory, seen, None, t, horizon)
+            mask = None if available is None else available[t - 1]
+            scene = Scene(artefact.model, belief, memory, seen, mask, t, horizon)
             arm, theirs = artefact.policy.arm(scene, noise, t), arms[episode, t - 1]
             different += not np.allclose(arm, theirs, rtol=1e-9, atol=1e-9)
             theirs = theirs if np.ndim(theirs) else int(theirs)

@@ -15,52 +15,21 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
 from tsgrad_runtime.artefact import Artefact, read_artefact
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
-from tsgrad_runtime.files import read_json, write_json
 from tsgrad_runtime.models import Belief, IndependentArms, Model
 from tsgrad_runtime.policies import Scene
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 MOST_USERS = 100_000
 _MOST_SCENES = 64
-VERSION = version("tsgrad-runtime")
-
-
-class Decision:
-    """What was decided: an id to report the reward under, the arm, and the chance that this arm had.
-
-    The chance is computed when it is first asked for: a quadrature takes longer than the decision itself.
-    """
-
-    __slots__ = ("_chance", "arm", "id")
-
-    def __init__(self, identity: str, arm: Any, chance: Callable[[], float | None]) -> None:
-        self.id, self.arm, self._chance = identity, arm, chance
-
-    @property
-    def propensity(self) -> float | None:
-        """The probability with which the arm was chosen; None where every vector is an arm."""
-        return self._chance()
-
-    def __repr__(self) -> str:
-        return f"Decision(id={self.id!r}, arm={self.arm!r}, propensity={self.propensity!r})"
-
-
-class Open(NamedTuple):
-    """A decision without a reward so far."""
-
-    arm: Any  # its index, or a vector
-    features: Any
-    at: float
-    shown: bool
 
 
 class Agent:
@@ -105,8 +74,8 @@ class Agent:
         self.withdrawn: set[str] = set()
         self.open: dict[str, Open] = {}
         self.settled: dict[str, float | None] = {}  # rewards that counted; None for the default
-        self._pending: list[tuple[Any, Any, float]] = []
-        self._index = {name: number for number, name in enumerate(self.arms)}
+        self.pending: list[tuple[Any, Any, float]] = []
+        self.index = {name: number for number, name in enumerate(self.arms)}
         self._noise = Noise.of(seed=self.seed, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY, episode=self.process)
         # Ids say which agent decided and which of its decisions it was; not the seed, which would tell what comes.
         self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
@@ -285,7 +254,7 @@ class Agent:
             case "reward" | "default":
                 arm, features = self._played(event)
                 assert event.reward is not None
-                self._pending.append((features, arm, event.reward))
+                self.pending.append((features, arm, event.reward))
                 if self.batch == 1:
                     self._renew()
             case "arm":
@@ -298,7 +267,7 @@ class Agent:
         if event.arm is None:
             waiting = self.open.pop(event.decision or "")
             return waiting.arm, waiting.features
-        arm = self._index[event.arm] if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
+        arm = self.index[event.arm] if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
         return arm, None if event.features is None else np.asarray(event.features, np.float64)
 
     def _step(self) -> None:
@@ -308,11 +277,11 @@ class Agent:
 
     def _renew(self) -> None:
         """Belief and memory learn what has come since."""
-        for seen, arm, reward in self._pending:
+        for seen, arm, reward in self.pending:
             features = self._features(None, self.steps) if seen is None and not self.model.contexts else seen
             self.belief = self.model.update(self.belief, features, arm, reward)
             self.memory = self.policy.remember(self.model, self.memory, features, arm, reward)
-        self._pending.clear()
+        self.pending.clear()
 
     def check(self, event: Event) -> None:
         """Refuses an arm that can't be added or withdrawn."""
@@ -324,7 +293,7 @@ class Agent:
     def _add(self, event: Event) -> None:
         self.model, self.belief = self._with_arm(event)
         self.policy.prepare(self.model, self.artefact.horizon)
-        self._index[event.arm] = len(self.arms)
+        self.index[event.arm] = len(self.arms)
         self.arms.append(event.arm)
 
     def _with_arm(self, event: Event) -> tuple[Model, Belief]:
@@ -332,7 +301,7 @@ class Agent:
             raise BadInput(
                 "arms can't be added to this policy: train one with shared meta-parameters for arms that come"
             )
-        if not isinstance(event.arm, str) or event.arm in self._index:
+        if not isinstance(event.arm, str) or event.arm in self.index:
             raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
         return self.model.with_arm(self.belief, event.parameters or {})
 
@@ -346,9 +315,9 @@ class Agent:
             raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last")
 
     def _known(self, name: Any) -> int:
-        if not isinstance(name, str) or name not in self._index:
+        if not isinstance(name, str) or name not in self.index:
             raise BadInput(f"arm must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
-        return self._index[name]
+        return self.index[name]
 
     def _waiting(self, decision: str) -> Open:
         if not isinstance(decision, str) or decision not in self.open:
@@ -379,68 +348,13 @@ class Agent:
 
     def snapshot(self, path: str | Path) -> None:
         """Writes all of the state, whole; `restore` goes on from it, bit for bit."""
-        added = self.model.parameters if isinstance(self.model, IndependentArms) else None
-        content = {
-            "artefact": self.artefact.name,
-            "seed": self.seed,
-            "process": self.process,
-            "wait": self.wait,
-            "default": self.default,
-            "batch": self.batch,
-            "steps": self.steps,
-            "number": self.number,
-            "arms": self.arms,
-            "parameters": added and {name: values.tolist() for name, values in added.items()},
-            "withdrawn": sorted(self.withdrawn),
-            "belief": [part.tolist() for part in self.belief],
-            "memory": self.memory and [part.tolist() for part in self.memory],
-            "open": [
-                [name, _listed(one.arm), _listed(one.features), one.at, one.shown] for name, one in self.open.items()
-            ],
-            "settled": self.settled,
-            "pending": [[_listed(features), _listed(arm), reward] for features, arm, reward in self._pending],
-        }
-        write_json(path, "snapshot", content, version=VERSION)
+        from tsgrad_runtime.snapshot import write_snapshot
 
-    @classmethod
-    def restore(cls, policy: str | Path, snapshot: str | Path, clock: Callable[[], float] = time.time) -> "Agent":
+        write_snapshot(self, path)
+
+    @staticmethod
+    def restore(policy: str | Path, snapshot: str | Path, clock: Callable[[], float] = time.time) -> "Agent":
         """The agent that wrote a snapshot, with the policy that it played."""
-        artefact, content = read_artefact(policy), read_json(snapshot, "snapshot")
-        if content.get("artefact") != artefact.name:
-            raise BadInput(f"{snapshot} is of another policy than {policy}: give the one that it was made with")
-        try:
-            kept = ("seed", "process", "wait", "default", "batch")
-            agent = cls(artefact, clock=clock, **{name: content[name] for name in kept})
-            if content["arms"] != agent.arms:
-                agent.model = type(agent.model)(**content["parameters"])
-                agent.policy.prepare(agent.model, artefact.horizon)
-                agent.arms = list(content["arms"])
-                agent._index = {name: number for number, name in enumerate(agent.arms)}
-            agent.steps, agent.number = content["steps"], content["number"]
-            agent.withdrawn = set(content["withdrawn"])
-            shapes = [part.shape[1:] for part in agent.model.prior()]
-            agent.belief = tuple(
-                np.array(part, np.float64).reshape(-1, *shape)
-                for part, shape in zip(content["belief"], shapes, strict=True)
-            )
-            agent.memory = content["memory"] and tuple(np.array(part, np.float64) for part in content["memory"])
-            agent.open = {
-                name: Open(_array(arm), None if features is None else np.array(features), at, shown)
-                for name, arm, features, at, shown in content["open"]
-            }
-            agent.settled = content["settled"]
-            agent._pending = [
-                (None if features is None else np.array(features), _array(arm), reward)
-                for features, arm, reward in content["pending"]
-            ]
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            raise BadInput(f"{snapshot} is not a snapshot of this version: {error!s:.80}") from None
-        return agent
+        from tsgrad_runtime.snapshot import restored
 
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def _array(arm: Any) -> Any:
-    return np.array(arm) if isinstance(arm, list) else arm
+        return restored(policy, snapshot, clock)

@@ -2,7 +2,6 @@
 
 import functools
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,8 @@ class Artefact(NamedTuple):
 @functools.cache
 def schema() -> dict[str, Any]:
     """The published schema of policy files."""
-    loaded: dict[str, Any] = json.loads(files("tsgrad_runtime").joinpath("policy.schema.json").read_text("utf-8"))
+    text = Path(__file__).with_name("policy.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
     return loaded
 
 

@@ -1,6 +1,5 @@
 """Published policies to compare with."""
 
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -99,6 +98,8 @@ class NormalQuantile(Certain):
     """The largest m + z s, z the normal quantile of the step's level."""
 
     def __init__(self, *, levels: Any) -> None:
+        from statistics import NormalDist  # slow to load, and seldom needed
+
         self.widths = [NormalDist().inv_cdf(level) if level > 0 else 0.0 for level in check_array("levels", levels)]
 
     def prepare(self, model: Model, horizon: int) -> None:
