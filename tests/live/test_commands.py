@@ -50,8 +50,21 @@ def test_export_evaluate_and_fit(folder, monkeypatch, capsys):
         assert not tsgrad(monkeypatch, "evaluate", folder / name, "--share", "c=0.5", "--share", "d=0.5")
         assert "doubly robust" in capsys.readouterr().out
         out = folder / "prior.toml"
-        assert not tsgrad(monkeypatch, "fit", folder / name, "--arm", "arm", "--reward", "reward", "--out", out)
+        assert not tsgrad(
+            monkeypatch,
+            "fit",
+            folder / name,
+            "--arm",
+            "arm",
+            "--reward",
+            "reward",
+            "--out",
+            out,
+            "--picture",
+            folder / "fit.png",
+        )
         assert "alpha" in capsys.readouterr().out
+        assert (folder / "fit.png").read_bytes().startswith(b"\x89PNG")
         assert 'kind = "bernoulli"' in out.read_text()
 
 

@@ -59,6 +59,12 @@ class FittedPrior:
         """The posterior mean of every arm in the log."""
         return self.law.shrunk(self.free, self.units)
 
+    def picture(self, path: str | Path) -> None:
+        """Writes a picture of the fit, as PNG: predictive ranks, and what the prior makes of each arm."""
+        from tsgrad.live.fit_picture import write_fit_picture
+
+        write_fit_picture(self, path)
+
     def __str__(self) -> str:
         lines = [f"{self.family}, {len(self.units.pulls)} arms, {int(np.sum(self.units.pulls))} rewards"]
         for name, value in self.parameters.items():

@@ -48,7 +48,7 @@ def policy_content(
     horizon = check_count("horizon", horizon, least=1)
     ready = prepared(policy, problem, horizon)
     content: dict[str, Any] = {"policy": to_data(policy), "problem": to_data(problem), "horizon": horizon}
-    if registered_name(type(ready)) is not None and ready is not policy:
+    if registered_name(type(ready)) is not None and to_data(ready) != content["policy"]:
         content["plays"] = to_data(ready)
     if arms is not None:
         content["arms"] = check_names(arms, problem)
