@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench browser postgresql picture sanitize sanitize-address sanitize-thread
+.PHONY: demo test test-all check bench live browser postgresql picture sanitize sanitize-address sanitize-thread
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -34,6 +34,11 @@ bench: $(READY)
 browser:
 	{ command -v chromium && command -v chromedriver; } > /dev/null || \
 	    (apt-get update -q && apt-get install -y -q --no-install-recommends chromium chromium-driver fonts-liberation)
+
+# From the sample of the Open Bandit Dataset, which obp ships, to a policy and back. Of obp itself nothing runs.
+live: $(READY)
+	$(BIN)/pip install --quiet --no-deps --upgrade --target runs/obp obp==0.4.1
+	$(BIN)/python examples/open_bandit.py runs/obp/obp/dataset/obd/random/men/men.csv
 
 # What the tests of ledgers start a server of; without it they are skipped.
 postgresql:

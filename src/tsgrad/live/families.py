@@ -30,9 +30,12 @@ class Units(NamedTuple):
 
 
 class Family(abc.ABC):
-    """A family of priors; `names` are its parameters in the units of the problem."""
+    """A family of priors; `names` are its parameters in the units of the problem. The second free coordinate says how
+    much arms differ; they differ more where it moves by the sign `weaker`.
+    """
 
     names: tuple[str, ...]
+    weaker: float = -1.0
 
     @abc.abstractmethod
     def start(self, units: Units) -> FloatArray:
@@ -65,6 +68,11 @@ def _spread(units: Units, within: FloatArray) -> tuple[float, float]:
     return mean, max(seen - float(np.mean(within)), 0.1 * seen, 1e-12)
 
 
+def _cdfs(law: Any, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Below, and at most, totals that are counts; there is nothing below zero, where scipy would look."""
+    return np.where(total > 0, law.cdf(np.maximum(total - 1, 0)), 0.0), law.cdf(total)
+
+
 class BetaBinomial(Family):
     """Rewards 0 or 1; free coordinates are the logit of the prior mean and the logarithm of alpha + beta."""
 
@@ -86,7 +94,7 @@ class BetaBinomial(Family):
 
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         law = stats.betabinom(units.pulls.astype(int), *self.parameters(free))
-        return law.cdf(units.total - 1), law.cdf(units.total)
+        return _cdfs(law, units.total)
 
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
         alpha, beta = self.parameters(free)
@@ -118,7 +126,7 @@ class GammaPoisson(Family):
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         shape, rate = self.parameters(free)
         law = stats.nbinom(shape, rate / (rate + units.pulls))
-        return law.cdf(units.total - 1), law.cdf(units.total)
+        return _cdfs(law, units.total)
 
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
         shape, rate = self.parameters(free)
@@ -134,6 +142,7 @@ class Normal(Family):
     """
 
     names = ("prior_mean", "prior_std", "noise_std")
+    weaker = 1.0
 
     def __init__(self, noise_std: float | None) -> None:
         self.noise_std = noise_std

@@ -131,6 +131,10 @@ def fit_prior(
     )
     free: FloatArray = np.asarray(found.x, np.float64)
     covariance, bad = _covariance(loss, free)
+    if bad or covariance[1, 1] > 1:
+        free = _weakest(loss, free, law.weaker)
+        covariance, bad = _covariance(loss, free)[0], True
+        covariance[1, 1] = max(covariance[1, 1], 1.0)
     values, slopes = law.parameters(free), _slopes(law, free)
     errors = np.sqrt(np.maximum(np.diag(slopes @ covariance @ slopes.T), 0.0))
     # Intervals are made where the likelihood is nearest to a parabola: of logarithms, where a number is positive.
@@ -194,6 +198,27 @@ def _covariance(loss: Any, free: FloatArray) -> tuple[FloatArray, bool]:
     return np.asarray(vectors @ np.diag(1 / bounded) @ vectors.T), bool(np.any(flat))
 
 
+def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
+    """Where the prior is as weak as the data allow: its likelihood ratio against the best is at the edge of what 95% of
+    logs would have, with the other coordinates at their best.
+    """
+    from scipy import optimize
+
+    def profile(second: float) -> tuple[float, FloatArray]:
+        def rest(others: FloatArray) -> float:
+            return float(loss(np.insert(others, 1, second)))
+
+        found = optimize.minimize(rest, np.delete(free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
+        return float(found.fun), np.insert(found.x, 1, second)
+
+    allowed = loss(free) + _Z**2 / 2
+    step = 1.0
+    while profile(free[1] + weaker * step)[0] < allowed and step < 64:
+        step *= 2
+    edge = optimize.bisect(lambda far: profile(free[1] + weaker * far)[0] - allowed, 0.0, step, xtol=1e-3)
+    return np.asarray(profile(free[1] + weaker * edge)[1], np.float64)
+
+
 def _slopes(law: Family, free: FloatArray) -> FloatArray:
     """The derivative of the parameters in the free coordinates, [P, F]."""
     step = 1e-5
@@ -224,7 +249,7 @@ def _warnings(
     if flat or spread > 1:
         said.append(
             "The data can't tell how much arms differ: there are too few pulls an arm, or the arms are all alike. The"
-            " strength of this prior is a guess."
+            " strength of this prior is the least that they don't rule out."
         )
     if p_value < 0.01:
         said.append(f"Arms are not what a prior of this family predicts (p = {p_value:.2g}): look for groups of arms.")
