@@ -57,6 +57,7 @@ _EVENTS = sql.Table(
     # What can happen to a decision once: to be made, to be activated, to be settled.
     sql.Column("once", sql.String(82), unique=True),
 )
+_ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
 _ONCE = {"decision": "d", "activation": "a", "reward": "s", "default": "s"}
 # What a database raises, damaged ones while they are opened included.
 _FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
@@ -169,7 +170,9 @@ class Ledger:
         """Appends events in one transaction, but for those that are repeated or not possible."""
         with _reached(), self.engine.begin() as connection:
             last = connection.execute(sql.select(_EXPERIMENT.c.last).with_for_update()).scalar_one()
-            known = _known(connection, {event.decision for event in events if event.decision is not None})
+            # Ids of decisions are new by the way they are made; were one not, its unique column would refuse it.
+            asked = {event.decision for event in events if event.decision is not None and event.kind != "decision"}
+            known = _known(connection, asked) if asked else {}
             outcomes: list[Outcome] = []
             accepted: list[Numbered] = []
             for event in events:
@@ -268,8 +271,11 @@ def _known(connection: Any, decisions: set[str]) -> dict[str, Event]:
     asked = [f"{letter}:{decision}" for decision in decisions for letter in "das"]
     found: dict[str, Event] = {}
     for start in range(0, len(asked), 500):
-        rows = connection.execute(sql.select(_EVENTS).where(_EVENTS.c.once.in_(asked[start : start + 500])))
-        found |= {row.once: _numbered(row).event for row in rows}
+        rows = connection.execute(_ASKED.where(_EVENTS.c.once.in_(asked[start : start + 500])))
+        for once, kind, arm, features, shown, reward in rows:
+            played = _loaded(arm, "an event") if arm is not None else None
+            seen = _loaded(features, "an event") if features is not None else None
+            found[once] = Event(kind, 0.0, None, played, features=seen, shown=bool(shown), reward=reward)
     return found
 
 

@@ -58,20 +58,19 @@ class Service:
     """What the routes share."""
 
     def __init__(self, experiment: Experiment, tokens: Tokens, *, rate: float, renewal: float) -> None:
-        self.experiment, self.tokens = experiment, tokens
+        self.experiment = experiment
         self.committer = Committer(experiment, renewal=renewal)
         self.rate, self._allowance, self._then = rate, rate, time.monotonic()
         self.answers: dict[int, int] = {}
+        self._known = (tokens.decide.encode(), tokens.administer.encode())
 
     def admit(self, request: Request, *, administers: bool) -> None:
         """Refuses who has no right token, and what comes faster than the service may be asked."""
-        given = request.headers.get("authorization", "")
-        scheme, _, token = given.partition(" ")
-        encoded = token.strip().encode("utf-8", "surrogateescape")
+        given = next((value for name, value in request.scope["headers"] if name == b"authorization"), b"")
+        scheme, _, token = given.partition(b" ")
         # Both are compared, so that the time tells nothing.
-        decides = hmac.compare_digest(encoded, self.tokens.decide.encode())
-        rules = hmac.compare_digest(encoded, self.tokens.administer.encode())
-        if scheme.lower() != "bearer" or not (decides or rules):
+        decides, rules = (hmac.compare_digest(token.strip(), known) for known in self._known)
+        if scheme.lower() != b"bearer" or not (decides or rules):
             raise Refused(401, "authorization must be a bearer token of this service", "authorization")
         if administers and not rules:
             raise Refused(403, "authorization must be the token of administrators here", "authorization")
@@ -169,9 +168,10 @@ async def _decide(service: Service, request: Request) -> Response:
             policy=agent.artefact.name,
         )
         made.append((event, {"id": decision.id, "arm": decision.arm, "propensity": decision.propensity}))
-    await asyncio.gather(*(service.committer.append(event) for event, _ in made))
     if users is None:
+        await service.committer.append(made[0][0])
         return _json(made[0][1], 201)
+    await asyncio.gather(*(service.committer.append(event) for event, _ in made))
     return _json({"decisions": [answer for _, answer in made]}, 201)
 
 
