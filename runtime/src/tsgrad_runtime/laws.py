@@ -5,6 +5,7 @@ noise: values of normal arms, logits of beta arms, logarithms of gamma arms.
 """
 
 import abc
+import functools
 from typing import Any, Protocol
 
 import numpy as np
@@ -75,16 +76,66 @@ class NormalLaw(ProductLaw):
         return self.location, far, far
 
 
+class GammaDraws:
+    """Draws of Gamma(shape) variables by rejection (Marsaglia and Tsang, 2000), each d exp(rest). Axes: [slot].
+
+    What depends on the shapes alone is computed once, for all draws that are made between two rewards.
+    """
+
+    def __init__(self, shape: FloatArray) -> None:
+        self.shape, self.small = shape, shape < 1
+        self.any_small = bool(self.small.any())
+        self.d = np.where(self.small, shape + 1, shape) - 1 / 3
+        self.c = 1 / np.sqrt(9 * self.d)
+
+    def rest(self, noise: Noise, t: int) -> FloatArray:
+        """What is random of the draw of step t."""
+        slots = self.shape.shape[0]
+        log_cube, accepted = self._attempt(0, noise, t)
+        attempt = 1
+        while not accepted.all() and attempt < _MOST_ATTEMPTS:
+            again, taken = self._attempt(attempt, noise, t)
+            log_cube = np.where(taken & ~accepted, again, log_cube)
+            accepted = accepted | taken
+            attempt += 1
+        if attempt == _MOST_ATTEMPTS:
+            log_cube = np.where(accepted, log_cube, 0.0)
+        if self.any_small:
+            boost = np.log(noise.at(_MOST_ATTEMPTS).uniform(t, slots)) / self.shape
+            log_cube = log_cube + np.where(self.small, boost, 0)
+        return log_cube
+
+    def _attempt(self, attempt: int, noise: Noise, t: int) -> tuple[FloatArray, Any]:
+        """(log of the cube, whether it is accepted), of every slot."""
+        slots = self.shape.shape[0]
+        normal = noise.at(attempt, 0).normal(t, slots)
+        w = self.c * normal
+        inside: Any = True
+        if w.min() <= -1:
+            inside = w > -1
+            w = np.where(inside, w, 0)
+        log_cube = 3 * np.log1p(w)
+        bound = normal * normal / 2 + self.d * (log_cube - w * (3 + w * (3 + w)))
+        return log_cube, (np.log(noise.at(attempt, 1).uniform(t, slots)) < bound) & inside
+
+
 class BetaLaw(ProductLaw):
     """Independent beta arms, compared by their logits. Axes: [K] each."""
 
     def __init__(self, alpha: FloatArray, beta: FloatArray) -> None:
         self.alpha, self.beta = alpha, beta
 
+    @functools.cached_property
+    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
+        arms = self.alpha.shape[0]
+        gammas = GammaDraws(np.concatenate([self.alpha, self.beta]))
+        return gammas, np.log(gammas.d[:arms] / gammas.d[arms:])
+
     def orders(self, noise: Noise, t: int) -> FloatArray:
         arms = self.alpha.shape[0]
-        d, rest = _log_gamma_parts(np.concatenate([self.alpha, self.beta]), noise, t)
-        return np.log(d[:arms] / d[arms:]) + (rest[:arms] - rest[arms:])
+        gammas, centre = self._gammas
+        rest = gammas.rest(noise, t)
+        return centre + (rest[:arms] - rest[arms:])
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return _log_gammas(generator, self.alpha, draws) - _log_gammas(generator, self.beta, draws)
@@ -113,10 +164,15 @@ class GammaLaw(ProductLaw):
     def __init__(self, shape: FloatArray, rate: FloatArray) -> None:
         self.shape, self.rate = shape, rate
 
+    @functools.cached_property
+    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
+        gammas = GammaDraws(self.shape)
+        return gammas, np.log(gammas.d)
+
     def log_draw(self, noise: Noise, t: int) -> FloatArray:
         """Logarithms of the draw of step t."""
-        d, rest = _log_gamma_parts(self.shape, noise, t)
-        return np.log(d) + rest - np.log(self.rate)
+        gammas, centre = self._gammas
+        return centre + gammas.rest(noise, t) - np.log(self.rate)
 
     orders = log_draw
 
@@ -239,31 +295,6 @@ class CategoricalLaw:
         offered = self.logits if available is None else np.where(available, self.logits, -np.inf)
         weight = np.exp(offered - np.max(offered))
         return np.asarray(weight / np.sum(weight))
-
-
-def _log_gamma_parts(shape: FloatArray, noise: Noise, t: int) -> tuple[FloatArray, FloatArray]:
-    """A Gamma(shape) draw is d exp(rest), by rejection (Marsaglia and Tsang, 2000): returns d and rest."""
-    slots = shape.shape[0]
-    small = shape < 1
-    d = np.where(small, shape + 1, shape) - 1 / 3
-    c = 1 / np.sqrt(9 * d)
-    log_cube = np.zeros(slots)
-    waiting = np.ones(slots, bool)
-    for attempt in range(_MOST_ATTEMPTS):
-        normal = noise.at(attempt, 0).normal(t, slots)
-        uniform = noise.at(attempt, 1).uniform(t, slots)
-        w = c * normal
-        positive = w > -1
-        tried = 3 * np.log1p(np.where(positive, w, 0))
-        bound = normal * normal / 2 + d * (tried - w * (3 + w * (3 + w)))
-        taken = positive & (np.log(uniform) < bound) & waiting
-        log_cube = np.where(taken, tried, log_cube)
-        waiting &= ~taken
-        if not waiting.any():
-            break
-    if small.any():
-        log_cube = log_cube + np.where(small, np.log(noise.at(_MOST_ATTEMPTS).uniform(t, slots)) / shape, 0)
-    return d, log_cube
 
 
 def _log_gammas(generator: np.random.Generator, shape: FloatArray, draws: int) -> FloatArray:
