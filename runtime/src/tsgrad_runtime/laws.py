@@ -16,7 +16,7 @@ from tsgrad_runtime.streams import Noise
 _MOST_ATTEMPTS = 24  # as in the simulator: each fails with probability below 0.05
 _LARGEST_UNIFORM = 1 - 2.0**-24
 _FALL = 28.0  # of a log-density: what lies beyond has a share of 1e-12
-_NEWTON_STEPS = 12
+_NEWTON_STEPS = 5  # double the digits once they are near; a window that is a little too wide costs nothing
 
 
 class Law(Protocol):

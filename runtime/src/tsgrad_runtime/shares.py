@@ -22,7 +22,7 @@ _NEAR = 0.5  # of the distance between two breaks of an arm: there, another arm'
 
 
 def product_shares(law: ProductLaw, available: Any) -> FloatArray:
-    """The chance of each available arm to have the largest order, [K]; right to 1e-8."""
+    """The chance of each available arm to have the largest order, [K]; right to 1e-6, mostly to 1e-9."""
     breaks = law.breaks()
     shares = np.zeros(breaks.shape[1])
     arms = np.arange(breaks.shape[1]) if available is None else np.flatnonzero(available)
