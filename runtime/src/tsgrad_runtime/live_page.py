@@ -24,9 +24,7 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
                 "rewards": tally.rewards,
                 "average": tally.total / tally.rewards if tally.rewards else None,
                 "believed": means[number],
-                "interval": None
-                if means[number] is None
-                else [means[number] - 1.96 * stds[number], means[number] + 1.96 * stds[number]],
+                "interval": _interval(agent.model.rewards, means[number], stds[number]),
             }
         )
     total = sum(tally.total for tally in watch.arms.values())
@@ -39,7 +37,7 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
         "defaults": watch.defaults,
         "average": total / rewarded if rewarded else None,
         "expected": agent.artefact.content.get("expected"),
-        "alarm": watch.alarm(),
+        "alarm": watch.alarm(agent),
         "arms": arms,
     }
 
@@ -52,6 +50,14 @@ def _moments(experiment: Experiment) -> tuple[Any, Any]:
         return nothing, nothing
     mean, std = agent.model.moments(agent.belief, agent.scene().features)
     return np.asarray(mean).tolist(), np.asarray(std).tolist()
+
+
+def _interval(rewards: str, mean: float | None, std: float) -> list[float] | None:
+    """About 95% of what is believed, within what expected rewards can be."""
+    if mean is None:
+        return None
+    low, high = mean - 1.96 * std, mean + 1.96 * std
+    return [low if rewards == "real" else max(low, 0.0), min(high, 1.0) if rewards == "binary" else high]
 
 
 _STYLE = """

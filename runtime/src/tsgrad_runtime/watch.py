@@ -8,6 +8,7 @@ import numpy as np
 from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.events import Event
 
+LEAST_REWARDS = 30
 LEVEL = 1e-4  # of the alarm: how often it is raised falsely at any one moment, over all arms
 
 
@@ -48,25 +49,41 @@ class Watch:
                 )
         self.arms[event.arm] = tally
 
-    def alarm(self) -> str | None:
+    def alarm(self, agent: Agent) -> str | None:
         """A sentence where rewards of an arm are not what the model expects of them; None where all is well.
 
         Under the model each arm's surprises are a martingale whose steps have variance one, so that their sum over the
-        root of their number is nearly standard normal.
+        root of their number is nearly standard normal; it grows where rewards drift. What an arm's mean has moved by
+        since the start has the variance that its prior had more than its posterior; it is far where the prior is wrong.
         """
-        counted = {name: tally for name, tally in self.arms.items() if tally.rewards >= 30}
+        counted = {name: tally for name, tally in self.arms.items() if tally.rewards >= LEAST_REWARDS}
         if not counted:
             return None
-        bound = NormalDist().inv_cdf(1 - LEVEL / 2 / len(counted))
-        name, tally = max(counted.items(), key=lambda item: abs(item[1].surprise) / item[1].rewards ** 0.5)
-        distance = tally.surprise / tally.rewards**0.5
-        if abs(distance) <= bound:
-            return None
-        side = "higher" if distance > 0 else "lower"
-        return (
-            f"Rewards of {name} are {side} than the model expects, by {abs(distance):.1f} standard errors: its prior or"
-            " its noise is wrong, or rewards drift."
-        )
+        bound = NormalDist().inv_cdf(1 - LEVEL / 4 / len(counted))  # two sides, two tests
+        moved = _moved(agent)
+        for name, tally in counted.items():
+            since_start, on_the_way = moved.get(name, 0.0), tally.surprise / tally.rewards**0.5
+            if abs(since_start) > bound:
+                side = "better" if since_start > 0 else "worse"
+                return (
+                    f"{name} is {side} than its prior allows, by {abs(since_start):.1f} standard errors: is it wrong?"
+                )
+            if abs(on_the_way) > bound:
+                side = "higher" if on_the_way > 0 else "lower"
+                return f"Rewards of {name} are {side} than expected, by {abs(on_the_way):.1f} standard errors: a drift?"
+        return None
+
+
+def _moved(agent: Agent) -> dict[str, float]:
+    """By how much each arm's expected reward has moved since the start, in its standard deviations."""
+    model = agent.model
+    if model.contexts or model.arms is None:
+        return {}
+    features = agent.scene().features
+    (before, wide), (now, narrow) = (model.moments(belief, features) for belief in (model.prior(), agent.belief))
+    spread = np.sqrt(np.maximum(wide**2 - narrow**2, 1e-300))
+    known = narrow < 0.9 * wide  # before that, there is next to nothing to divide by
+    return dict(zip(agent.arms, np.where(known, (now - before) / spread, 0.0).tolist(), strict=True))
 
 
 def _surprise(agent: Agent, event: Event) -> float:
