@@ -126,7 +126,7 @@ class KnowledgeGradient(Certain):
         left_out = np.eye(len(mean), dtype=bool)
         if scene.available is not None:
             left_out |= ~scene.available
-        other = np.max(np.where(left_out, np.finfo(np.float64).min, mean), axis=1)
+        other = np.max(np.where(left_out, -np.inf, mean), axis=1)  # of an arm that is alone, there is none
         z = np.maximum(-np.abs(mean - other) / step, -30.0)
         excess = np.maximum(np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) + z * normal_cdf(z), 0.0)
         return np.asarray(mean + (scene.horizon - scene.t) * step * excess)
