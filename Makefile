@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench browser picture sanitize sanitize-address sanitize-thread
+.PHONY: demo test test-all check bench live browser postgresql picture sanitize sanitize-address sanitize-thread
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -23,7 +23,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules src
+	$(BIN)/python -m pytest --doctest-modules src runtime/src
 
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
@@ -34,6 +34,16 @@ bench: $(READY)
 browser:
 	{ command -v chromium && command -v chromedriver; } > /dev/null || \
 	    (apt-get update -q && apt-get install -y -q --no-install-recommends chromium chromium-driver fonts-liberation)
+
+# From the sample of the Open Bandit Dataset, which obp ships, to a policy and back. Of obp itself nothing runs.
+live: $(READY)
+	$(BIN)/pip install --quiet --no-deps --upgrade --target runs/obp obp==0.4.1
+	$(BIN)/python examples/open_bandit.py runs/obp/obp/dataset/obd/random/men/men.csv
+
+# What the tests of ledgers start a server of; without it they are skipped.
+postgresql:
+	{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } > /dev/null 2>&1 || \
+	    (apt-get update -q && apt-get install -y -q --no-install-recommends postgresql)
 
 # The picture in the README: how training on five arms of very different noise passes its rivals.
 picture: $(READY)
@@ -71,8 +81,8 @@ $(SANITIZED)/bin/python -m pip install --quiet --no-build-isolation --no-deps --
     --config-settings=cmake.define.TSGRAD_SANITIZE=$(1) .
 endef
 
-$(READY): requirements.txt pyproject.toml CMakeLists.txt $(wildcard src/tsgrad/native/*.?pp)
+$(READY): requirements.txt pyproject.toml runtime/pyproject.toml CMakeLists.txt $(wildcard src/tsgrad/native/*.?pp)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements.txt
-	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable .
+	$(BIN)/pip install --quiet --no-build-isolation --no-deps --editable runtime --editable .
 	touch $(READY)

@@ -27,6 +27,12 @@ from .laws import NormalGammaLaw as NormalGammaLaw
 from .laws import NormalLaw as NormalLaw
 from .laws import OrderedLaw as OrderedLaw
 from .laws import ProductLaw as ProductLaw
+from .live import FittedPrior as FittedPrior
+from .live import LogEstimate as LogEstimate
+from .live import evaluate_log as evaluate_log
+from .live import fit_prior as fit_prior
+from .live import retune as retune
+from .live import robustness as robustness
 from .policies import RL2 as RL2
 from .policies import ABTest as ABTest
 from .policies import AllocatingPolicy as AllocatingPolicy
@@ -68,6 +74,7 @@ from .policies import parameter_names as parameter_names
 from .policies import parameter_vector as parameter_vector
 from .policies import pretrained as pretrained
 from .policies import with_parameters as with_parameters
+from .policies import write_policy as write_policy
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
@@ -86,6 +93,7 @@ from .problems import Problem as Problem
 from .problems import SummedArms as SummedArms
 from .problems import Sums as Sums
 from .problems import TabledArms as TabledArms
+from .problems import UncertainPrior as UncertainPrior
 from .problems import UnknownVarianceBandit as UnknownVarianceBandit
 from .problems import largest as largest
 from .registry import register as register

@@ -1,139 +1,48 @@
-"""Checks on what users hand in. Every message names the argument, the value received and what would be right."""
+"""Checks on what users hand in. Every message names the argument, the value received and what would be right.
 
-import difflib
-import operator
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+Most are those of the runtime, which checks the same things.
+"""
 
 import numpy as np
 
 from tsgrad.arrays import FloatArray
+from tsgrad_runtime.checks import (
+    BadInput,
+    check_arms,
+    check_array,
+    check_choice,
+    check_count,
+    check_flag,
+    check_path,
+    check_share,
+    check_type,
+)
 
-
-class BadInput(ValueError):
-    """An argument, a setting or a file is not what it must be; the message is one line and says what to change.
-
-    >>> str(BadInput("episodes must be a number, got [[1]   [2]]"))
-    'episodes must be a number, got [[1] [2]]'
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(str(message).split()))
+__all__ = [
+    "BadInput",
+    "TrainingStopped",
+    "check_arms",
+    "check_array",
+    "check_choice",
+    "check_count",
+    "check_finite_results",
+    "check_flag",
+    "check_path",
+    "check_share",
+    "check_type",
+]
 
 
 class TrainingStopped(ArithmeticError):
     """A gradient or a meta-parameter is no longer a finite number. The last good state was kept."""
 
 
-def check_count(name: str, value: Any, *, least: int, most: int | None = None) -> int:
-    """An integer in [least, most].
-
-    >>> check_count("horizon", 0, least=1)
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: horizon must be an integer >= 1, got 0
-    """
-    bound = f">= {least}" if most is None else f"from {least} to {most}"
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise BadInput(f"{name} must be an integer {bound}, got {value!r:.80}") from None
-    if isinstance(value, bool) or number < least or (most is not None and number > most):
-        raise BadInput(f"{name} must be an integer {bound}, got {value!r:.80}")
-    return number
-
-
-def check_type(name: str, value: Any, kind: Any, *, remedy: str) -> None:
-    """An object of some kind, a class or a union; `remedy` says what to give instead.
-
-    >>> check_type("policy", 3, str, remedy="such as tsgrad.Thompson()")
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: policy must be a str, such as tsgrad.Thompson(), got int
-    """
-    if isinstance(value, type) and isinstance(kind, type) and issubclass(value, kind):
-        raise BadInput(f"{name} must be an object, got the class {value.__name__}: call it, {remedy}")
-    if not isinstance(value, kind):
-        wanted = getattr(kind, "__name__", str(kind))
-        raise BadInput(f"{name} must be a {wanted}, {remedy}, got {type(value).__name__}")
-
-
-def check_path(name: str, value: Any) -> Path:
-    """A path, of a file or a folder.
-
-    >>> check_path("out", None)
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: out must be a path, got None
-    """
-    if not isinstance(value, str | Path) or "\0" in str(value):
-        raise BadInput(f"{name} must be a path, got {value!r:.80}")
-    return Path(value)
-
-
-def check_share(name: str, value: Any) -> float:
-    """A number between 0 and 1.
-
-    >>> check_share("level", "high")
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: level must be a number between 0 and 1, got 'high'
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating) or not 0 < value < 1:
-        raise BadInput(f"{name} must be a number between 0 and 1, got {value!r:.80}")
-    return float(value)
-
-
-def check_flag(name: str, value: Any) -> bool:
-    """True or false, and nothing that is merely taken for it.
-
-    >>> check_flag("single_time", "false")
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: single_time must be True or False, got 'false'
-    """
-    if not isinstance(value, bool | np.bool_):
-        raise BadInput(f"{name} must be True or False, got {value!r:.80}")
-    return bool(value)
-
-
-_LARGEST = 1e75
-
-
-def check_array(name: str, value: Any, *, above: float | None = None) -> FloatArray:
-    """Finite float64 numbers, each greater than `above` where that is given; of a size that can be computed with, so
-    that squares of their quotients are float64 numbers too.
-
-    >>> check_array("noise_std", [0.1, -4.0], above=0)
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: noise_std[1] must be > 0, got -4.0
-    """
-    if isinstance(value, np.ma.MaskedArray):
-        raise BadInput(f"{name} must be a plain array, got a masked one: fill it, or leave out what is masked")
-    try:
-        array = np.array(value)
-    except ValueError:
-        array = np.array(None)
-    if array.dtype.kind not in "iuf" and array.size:
-        raise BadInput(f"{name} must be a number or an array of numbers, got {value!r:.80}")
-    array = array.astype(np.float64)
-    wrong = ~np.isfinite(array)
-    remedy = "must be finite"
-    if not wrong.any() and above is not None:
-        wrong, remedy = array <= above, f"must be > {above:g}"
-    if not wrong.any():
-        wrong, remedy = np.abs(array) > _LARGEST, f"must be at most {_LARGEST:g} in size"
-    if not wrong.any() and above == 0:
-        wrong, remedy = array < 1 / _LARGEST, f"must be at least {1 / _LARGEST:g}"
-    if wrong.any():
-        where = tuple(int(i) for i in np.argwhere(wrong)[0])
-        index = f"[{', '.join(map(str, where))}]" if where else ""
-        raise BadInput(f"{name}{index} {remedy}, got {array[where]}")
-    return array
-
-
 def check_finite_results(what: str, values: FloatArray) -> None:
     """Results of episodes, [N] first, that statistics can be made of.
 
-    >>> check_finite_results("regret", np.array([0.0, np.nan]))
+    >>> check_finite_results("cost", np.array([0.0, np.nan]))
     Traceback (most recent call last):
-    tsgrad.checks.BadInput: the regret of episode 1 is nan: use precision='float64', or check contexts and priors
+    tsgrad_runtime.checks.BadInput: the cost of episode 1 is nan: use precision='float64', or check contexts and priors
     """
     wrong = np.argwhere(~np.isfinite(values))
     if wrong.size:
@@ -141,44 +50,3 @@ def check_finite_results(what: str, values: FloatArray) -> None:
             f"the {what} of episode {wrong[0][0]} is {values[tuple(wrong[0])]}: use precision='float64', or check"
             " contexts and priors"
         )
-
-
-def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
-    """Per-arm arguments broadcast to one shape [K]; `arms` gives K where all of them are scalars.
-
-    >>> check_arms(None, prior_mean=np.zeros(3), noise_std=np.ones(2))
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: prior_mean has 3 arms and noise_std has 2: give each one number, or one number an arm
-    """
-    for name, array in given.items():
-        if array.ndim > 1:
-            raise BadInput(f"{name} must be one number or one number an arm, got shape {array.shape}")
-        if array.size == 0:
-            raise BadInput(f"{name} must have at least one arm, got none")
-    sizes = {name: array.shape[0] for name, array in given.items() if array.ndim}
-    if arms is not None:
-        sizes = {"arms": check_count("arms", arms, least=1, most=2**31 - 1), **sizes}
-    if not sizes:
-        raise BadInput("arms must say how many arms there are where every other argument is a single number")
-    (first, size), *others = sizes.items()
-    for name, other in others:
-        if other != size:
-            raise BadInput(
-                f"{first} has {size} arms and {name} has {other}: give each one number, or one number an arm"
-            )
-    return [np.broadcast_to(array, (size,)).copy() for array in given.values()]
-
-
-def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """One of the names on offer.
-
-    >>> check_choice("metric", "maen", ["obs", "mean"])
-    Traceback (most recent call last):
-    tsgrad.checks.BadInput: metric must be one of obs, mean, got 'maen' (did you mean 'mean'?)
-    """
-    choices = list(choices)
-    if isinstance(value, str) and value in choices:
-        return value
-    close = difflib.get_close_matches(str(value), choices, n=1)
-    hint = f" (did you mean {close[0]!r}?)" if close else ""
-    raise BadInput(f"{name} must be one of {', '.join(choices)}, got {value!r:.80}{hint}")

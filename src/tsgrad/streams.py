@@ -14,8 +14,6 @@ can be redone anywhere.
 Randomness comes in the precision that JAX is in: float64 under `jax.enable_x64`, float32 otherwise.
 """
 
-import enum
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -23,37 +21,11 @@ import numpy as np
 from jaxtyping import Array, Float, Integer, UInt32
 
 from tsgrad.checks import check_count, check_type
+from tsgrad_runtime.streams import KEY_PARITY, ROTATIONS, Purpose, Stream
 
 Words = UInt32[Array, "..."] | np.uint32
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_KEY_PARITY = np.uint32(0x1BD11BDA)
-
-
-class Purpose(enum.IntEnum):
-    """What episodes are for. No policy is judged on episodes that it was trained or selected on."""
-
-    TRAINING = 0
-    VALIDATION = 1
-    EVALUATION = 2
-
-
-@enum.unique
-class Stream(enum.IntEnum):
-    """Which quantity of an episode a number belongs to. Numbers of different streams are independent."""
-
-    WORLD = 0
-    REWARD = 1
-    CONTEXT = 2
-    POLICY = 3
-    POSTERIOR = 4  # worlds drawn from a posterior: the redrawn instance, and look-aheads
-    REDRAWN_REWARD = 5  # rewards of an instance redrawn from the final posterior
-    TIME = 6  # the step that a single-time estimator looks at
-    PREDICTIVE = 7  # rewards that a model expects, to hold against those that came
-    FLOOR = 9  # which decisions are left to chance, so that every arm has its least share
-    DELAY = 10  # when rewards are seen
-    MEMBER = 11  # users who stand for their batch
-    BOUND = 8  # worlds and rewards of the episodes that bounds on regret are averaged over
+__all__ = ["Address", "Noise", "Purpose", "Stream", "threefry2x32"]
 
 
 @jax.jit  # one call to trace, batch and differentiate in place of 120 operations; XLA sees the same program
@@ -66,10 +38,10 @@ def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tupl
         >>> [hex(int(word)) for word in threefry2x32((jnp.uint32(0), jnp.uint32(0)), (jnp.uint32(0), jnp.uint32(0)))]
         ['0x6b200159', '0x99ba4efe']
     """
-    schedule = (key[0], key[1], key[0] ^ key[1] ^ _KEY_PARITY)
+    schedule = (key[0], key[1], key[0] ^ key[1] ^ KEY_PARITY)
     x0, x1 = counter[0] + schedule[0], counter[1] + schedule[1]
     for group in range(5):
-        for rotation in _ROTATIONS[group % 2]:
+        for rotation in ROTATIONS[group % 2]:
             x0 = x0 + x1
             x1 = (x1 << np.uint32(rotation)) | (x1 >> np.uint32(32 - rotation))
             x1 = x1 ^ x0

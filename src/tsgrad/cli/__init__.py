@@ -10,9 +10,15 @@ import typer
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
+from tsgrad.cli.evaluate import evaluate
+from tsgrad.cli.fit import fit
 from tsgrad.cli.interrupts import INTERRUPTED, leave, leaving
+from tsgrad.cli.ledger import ledger_app
 from tsgrad.cli.report import report
 from tsgrad.cli.reproduce import reproduce
+from tsgrad.cli.retune import retune
+from tsgrad.cli.robustness import robustness
+from tsgrad.cli.serve import serve
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
 from tsgrad.cli.variance import variance
 
@@ -47,6 +53,12 @@ app.command()(reproduce)
 app.command()(report)
 app.command()(variance)
 app.command()(engines)
+app.command()(fit)
+app.command()(evaluate)
+app.command()(robustness)
+app.command()(retune)
+app.command()(serve)
+app.add_typer(ledger_app, name="ledger")
 
 WrongUsage: Any = typer.BadParameter.__mro__[1]  # click's UsageError, be it typer's own copy of click or not
 

@@ -43,8 +43,8 @@ class Estimator(eqx.Module):
         'mean/self (draw)'
         >>> Estimator("mean", "oracle", rollouts=4)
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare rollouts, got 4
-    """
+        tsgrad_runtime.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare rollouts, got 4
+    """  # noqa: E501
 
     metric: Metric
     baseline: Baseline

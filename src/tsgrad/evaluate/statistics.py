@@ -35,7 +35,7 @@ def check_regrets(whose: str, regrets: FloatArray) -> None:
 
     >>> check_regrets("policy 'a'", np.array([1.0, np.nan]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    tsgrad.checks.BadInput: the regret of policy 'a' is nan in episode 1: play with precision='float64', ...
+    tsgrad_runtime.checks.BadInput: the regret of policy 'a' is nan in episode 1: play with precision='float64', ...
     """
     wrong = np.flatnonzero(~np.isfinite(regrets))
     if wrong.size:

@@ -12,6 +12,7 @@ from tsgrad.problems.poisson import PoissonBandit
 from tsgrad.problems.precision import check_precision, float32_limits
 from tsgrad.problems.summed import SummedArms, Sums
 from tsgrad.problems.tabled import BetaArm, NormalArm, TabledArms
+from tsgrad.problems.uncertain import UncertainPrior
 from tsgrad.problems.unknown_variance import UnknownVarianceBandit
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SummedArms",
     "Sums",
     "TabledArms",
+    "UncertainPrior",
     "UnknownVarianceBandit",
     "check_precision",
     "float32_limits",

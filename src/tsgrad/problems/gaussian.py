@@ -51,7 +51,7 @@ class GaussianBandit(TabledArms, SummedArms):
         5
         >>> GaussianBandit(arms=3, noise_std=-1)
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: noise_std must be > 0, got -1.0
+        tsgrad_runtime.checks.BadInput: noise_std must be > 0, got -1.0
     """
 
     normal_arms: ClassVar[bool] = True

@@ -67,7 +67,7 @@ def check_normal_prior(dimension: int | None, prior_mean: Any, prior_covariance:
 
     >>> check_normal_prior(2, 0.0, [[1.0, 2.0], [2.0, 1.0]])
     Traceback (most recent call last):
-    tsgrad.checks.BadInput: prior_covariance must be positive definite, its smallest eigenvalue is -1
+    tsgrad_runtime.checks.BadInput: prior_covariance must be positive definite, its smallest eigenvalue is -1
     """
     mean, covariance = check_array("prior_mean", prior_mean), check_array("prior_covariance", prior_covariance)
     if dimension is None:

@@ -40,7 +40,7 @@ class Conditions(eqx.Module):
         7 steps of 20,000 users; rewards are seen 1 step late; every arm gets at least 2% of the users
         >>> Conditions(available=[[True, False], [False, False]])
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: available[1] must have an arm that can be played, got none
+        tsgrad_runtime.checks.BadInput: available[1] must have an arm that can be played, got none
     """
 
     batch: int | tuple[int, ...] = eqx.field(static=True)

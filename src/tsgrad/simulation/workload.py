@@ -46,7 +46,7 @@ class Workload:
 
         >>> Workload(horizon=10, episodes=1000, seed=0, purpose=Purpose.EVALUATION, first_episode=100)
         Traceback (most recent call last):
-        tsgrad.checks.BadInput: first_episode must be a multiple of 256, got 100
+        tsgrad_runtime.checks.BadInput: first_episode must be a multiple of 256, got 100
     """
 
     horizon: int

@@ -15,7 +15,7 @@ import pydantic
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import DAMAGED_ARCHIVE, TEMPORARY, Taken, read_json, write_json, write_text, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.policies import load
+from tsgrad.policies import load, policy_content
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import Configuration, configuration_toml, read_configuration
 
@@ -125,7 +125,8 @@ class RunFolder:
     def finish(self, run: Run) -> None:
         """Writes what the run found."""
         self._write_history(run.history, run.provenance)
-        run._replace(policy=run.last).save(self.path / "last.json")
+        last = policy_content(run.last, run.problem, run.provenance["horizon"])
+        write_json(self.path / "last.json", "policy", {**run.provenance, **last})
         run.save(self.path / "policy.json")
         write_json(
             self.path / "result.json",

@@ -1,13 +1,14 @@
 """What training gives back."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tsgrad.artefact import write_json
 from tsgrad.evaluate.digits import common_decimals
-from tsgrad.policies import SamplingPolicy
+from tsgrad.policies import SamplingPolicy, policy_content
 from tsgrad.problems import AnyProblem
-from tsgrad.registry import to_data
+from tsgrad.registry import registered_name
 from tsgrad.simulation import EVERY_USER, Conditions
 
 
@@ -42,12 +43,23 @@ class Run(NamedTuple):
     problem: AnyProblem
     conditions: Conditions = EVERY_USER
 
-    def save(self, path: str | Path) -> None:
-        """Writes the policy with all that deploying it needs; `tsgrad.load` reads the policy back."""
-        content = {**self.provenance, "policy": to_data(self.policy), "problem": to_data(self.problem)}
+    def save(self, path: str | Path, *, arms: Sequence[str] | None = None) -> None:
+        """Writes the policy with all that deploying it needs; `tsgrad.load` reads it back, `tsgrad serve` plays it.
+
+        Args:
+            path: of the file, JSON.
+            arms: the names of the arms; their numbers unless given.
+
+        """
+        known = {"regret": self.start_regret, "regret_of_start": self.start_regret}
+        if self.improved:
+            known["regret"] -= self.gain
+            known |= {"gain": self.gain, "gain_standard_error": self.gain_standard_error}
+        start = {"policy": registered_name(type(self.start)), **self.provenance}
+        content = policy_content(self.policy, self.problem, self.provenance["horizon"], arms, [start], known)
         if self.conditions.table:
             content["conditions"] = self.conditions.table
-        write_json(path, "policy", content)
+        write_json(path, "policy", {**self.provenance, **content})
 
     def __repr__(self) -> str:
         return f"<Run of {len(self.history) - 1} iterations. {self}>"

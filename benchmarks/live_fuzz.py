@@ -1,0 +1,91 @@
+"""Malformed requests, policy files, ledgers and logs from a seed: nothing crashes, nothing is executed or lost.
+
+python benchmarks/live_fuzz.py [--requests 10000] [--files 2000]
+"""
+
+import argparse
+import collections
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from starlette.testclient import TestClient
+
+import tsgrad as tg
+from tsgrad_runtime import BadInput, read_artefact
+from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.inspection import inspected
+from tsgrad_runtime.ledger import Ledger, LedgerDown
+from tsgrad_runtime.service import Tokens, application
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runtime"))
+from fuzzed import requests
+
+CONTENT = {
+    "policy": {"kind": "thompson"},
+    "problem": {"kind": "bernoulli", "alpha": [1.0] * 3, "beta": [1.0] * 3},
+    "horizon": 1000,
+}
+
+
+def ask(folder, generator, count):
+    """Statuses of so many requests, and whether the ledger is whole after them."""
+    ledger = Ledger(f"sqlite:///{folder}/ledger.db")
+    app = application(Experiment(artefact_of(CONTENT, "fuzz"), ledger), Tokens("to decide", "to rule"))
+    statuses = collections.Counter()
+    with TestClient(app, raise_server_exceptions=False) as client:
+        for method, path, headers, content in requests(generator, count):
+            statuses[client.request(method, path, headers=headers, content=content).status_code] += 1
+    made = sum(event.kind == "decision" for _, event in ledger.all_events())
+    print(f"{count} requests: {dict(statuses)}; {made} decisions, faults {inspected(ledger).faults}")
+    assert max(statuses) < 500
+    assert rebuilt(ledger).steps <= made
+    ledger.close()
+
+
+def damaged(content, generator):
+    """Bytes with some flipped, cut off or repeated."""
+    broken = bytearray(content)
+    for _ in range(int(generator.integers(1, 6))):
+        broken[int(generator.integers(len(broken)))] = int(generator.integers(256))
+    return bytes(broken[: int(generator.integers(1, len(broken) + 1))] if generator.random() < 0.3 else broken)
+
+
+def read(folder, generator, count):
+    """Damaged policy files, ledgers and logs are read as what they were, or refused in one line."""
+    tg.write_policy(folder / "policy.json", tg.Thompson(), problem=tg.BernoulliBandit(arms=3), horizon=100)
+    (folder / "log.csv").write_text("arm,reward\n" + "\n".join(f"{k % 4},{k % 2}" for k in range(200)))
+    readers = {
+        "policy.json": read_artefact,
+        "log.csv": lambda path: tg.fit_prior(path, family="bernoulli"),
+        "ledger.db": lambda path: inspected(Ledger(f"sqlite:///{path}")),
+    }
+    for name, reader in readers.items():
+        content, refused = (folder / name).read_bytes(), 0
+        for number in range(count):
+            path = folder / f"damaged-{number}-{name}"
+            path.write_bytes(damaged(content, generator))
+            try:
+                reader(path)
+            except (BadInput, LedgerDown):
+                refused += 1
+            path.unlink()
+        print(f"{count} damaged copies of {name}: {refused} refused, the others read")
+
+
+def main():
+    """Asks and reads."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--files", type=int, default=2000)
+    options = parser.parse_args()
+    generator = np.random.default_rng(0)
+    with tempfile.TemporaryDirectory() as name:
+        ask(Path(name), generator, options.requests)
+        read(Path(name), generator, options.files)
+
+
+if __name__ == "__main__":
+    main()

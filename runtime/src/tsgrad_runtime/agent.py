@@ -1,0 +1,360 @@
+"""The agent: decides, says with which probability, and learns from rewards whenever they come.
+
+>>> from tsgrad_runtime.artefact import artefact_of
+>>> content = {"policy": {"kind": "thompson"}, "problem": {"kind": "bernoulli", "alpha": [1, 1], "beta": [1, 1]},
+...            "horizon": 100, "arms": ["red", "blue"]}
+>>> agent = Agent(artefact_of(content, "example"), seed=0)
+>>> decision = agent.decide()
+>>> decision.arm, round(decision.propensity, 6)
+('blue', 0.5)
+>>> agent.reward(decision.id, 1), agent.reward(decision.id, 1)  # a repetition counts once
+(True, False)
+"""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from tsgrad_runtime.artefact import Artefact, read_artefact
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.decision import Decision, Open
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.models import Belief, IndependentArms, Model
+from tsgrad_runtime.policies import Scene
+from tsgrad_runtime.streams import Noise, Purpose, Stream
+
+MOST_USERS = 100_000
+_MOST_SCENES = 64
+
+
+class Agent:
+    """Plays one experiment with the policy of an artefact. State lives in memory; see `snapshot`, or use a ledger.
+
+    Args:
+        artefact: what to play.
+        seed: of all decisions; drawn from the system's randomness unless given.
+        process: tells agents of one experiment apart that share a seed, so that their decisions are independent.
+        wait: seconds after which a decision without a reward gets the `default` one; None to wait forever.
+        default: the reward that counts after the wait.
+        batch: the belief is renewed every so many decisions; 1 renews it with every reward.
+        clock: seconds since 1970.
+
+    After the horizon it decides as at its last step.
+
+    """
+
+    def __init__(
+        self,
+        artefact: Artefact,
+        *,
+        seed: int | None = None,
+        process: int = 0,
+        wait: float | None = None,
+        default: float = 0.0,
+        batch: int = 1,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
+        self.arms: list[str] = list(artefact.arms)
+        self.seed = secrets.randbits(64) if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
+        self.process = check_count("process", process, least=0, most=2**32 - 1)
+        self.wait = None if wait is None else float(check_array("wait", wait, above=0))
+        self.default = self.model.check_reward(default) if wait is not None else default
+        self.batch = check_count("batch", batch, least=1)
+        self.clock = clock
+        self.steps = 0  # decisions that were shown
+        self.number = 0  # decisions made here: the step of their noise
+        self.belief = self.model.prior()
+        self.memory = self.policy.start(self.model)
+        self.withdrawn: set[str] = set()
+        self.open: dict[str, Open] = {}
+        self.settled: dict[str, float | None] = {}  # rewards that counted; None for the default
+        self.pending: list[tuple[Any, Any, float]] = []
+        self.index = {name: number for number, name in enumerate(self.arms)}
+        self._noise = Noise.of(seed=self.seed, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY, episode=self.process)
+        # Ids say which agent decided and which of its decisions it was; not the seed, which would tell what comes.
+        self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
+        self.keeps_open = True  # false where a ledger knows which decisions wait
+        self._scenes: dict[Any, Scene] = {}  # of the present state, so that chances are computed once
+        self._shares: dict[int, FloatArray] = {}
+
+    @classmethod
+    def load(cls, path: str | Path, **options: Any) -> "Agent":
+        """An agent for the policy in a file; options as above."""
+        return cls(read_artefact(path), **options)
+
+    # Decisions
+
+    @overload
+    def decide(
+        self, context: Any = None, available: Iterable[str] | None = None, users: None = None, *, shown: bool = True
+    ) -> Decision: ...
+
+    @overload
+    def decide(
+        self, context: Any = None, available: Iterable[str] | None = None, *, users: int, shown: bool = True
+    ) -> list[Decision]: ...
+
+    def decide(
+        self,
+        context: Any = None,
+        available: Iterable[str] | None = None,
+        users: int | None = None,
+        *,
+        shown: bool = True,
+    ) -> Decision | list[Decision]:
+        """An arm for one user, or one for each of several, all from the same belief.
+
+        Args:
+            context: features of the arms [K, d] where the problem has contexts, else None.
+            available: names of the arms that can be played; None where all can.
+            users: how many decisions; None for one, which is then returned by itself.
+            shown: false for choices that may never be shown, and count only once they are activated.
+
+        Returns:
+            The decision, or a list of them.
+
+        """
+        scene = self.scene(context, available)
+        if users is None:
+            return self._decided(scene, available, shown)
+        return [
+            self._decided(scene, available, shown) for _ in range(check_count("users", users, least=1, most=MOST_USERS))
+        ]
+
+    def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
+        """What a decision would be made from now."""
+        names = None if available is None else tuple(available)
+        plain = context is None and not self.model.contexts
+        if plain and names in self._scenes:
+            return self._scenes[names]
+        t = min(self.steps + 1, self.artefact.horizon)
+        mask = None if names is None and not self.withdrawn else self._mask(names)
+        features = self._features(context, t)
+        scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon)
+        if plain and len(self._scenes) < _MOST_SCENES:
+            self._scenes[names] = scene
+        return scene
+
+    def propose(self, scene: Scene) -> Decision:
+        """A decision that nothing has come of yet: `apply` makes it one of the experiment's."""
+        self.number += 1
+        arm = self.policy.arm(scene, self._noise, self.number)
+        named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
+        return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
+
+    def shares(self, scene: Scene) -> FloatArray:
+        """The chance of each arm, [K]: exact by quadrature, or by 4,096 draws where `policy.exact_shares` is false or
+        arms are not independent.
+        """
+        if scene is not self._scenes.get(None):
+            return self._computed_shares(scene)
+        if not self._shares:
+            self._shares[0] = self._computed_shares(scene)
+        return self._shares[0]
+
+    def _computed_shares(self, scene: Scene) -> FloatArray:
+        words = (self.process, self.number)
+        generator = np.random.Generator(np.random.Philox(key=self.seed, counter=[*words, 0, 0]))
+        return self.policy.shares(scene, generator)
+
+    def _chance(self, scene: Scene, arm: Any) -> float | None:
+        return None if self.model.arms is None else float(self.shares(scene)[arm])
+
+    def _decided(self, scene: Scene, available: Iterable[str] | None, shown: bool) -> Decision:
+        decision = self.propose(scene)
+        features = scene.features if self.model.contexts else None
+        self.apply(Event("decision", self.clock(), decision.id, decision.arm, features=features, shown=shown))
+        return decision
+
+    # What comes of them
+
+    def reward(self, decision: str, value: Any) -> bool:
+        """The reward of a decision, late or out of order; true if it counted, false if it was known already.
+
+        A reward other than the one that counted is refused, as is one that comes after the default took its place.
+        """
+        reward = self.model.check_reward(value)
+        self.expire()
+        if decision in self.settled:
+            known = self.settled[decision]
+            if known is None:
+                raise BadInput(
+                    f"reward of decision {decision!r:.80} came after the wait: the default {self.default} counts"
+                )
+            if known != reward:
+                raise BadInput(f"reward of decision {decision!r:.80} is {known} already, got {reward}")
+            return False
+        waiting = self._waiting(decision)
+        if not waiting.shown:
+            raise BadInput(f"decision {decision!r:.80} was not shown: activate it before its reward")
+        self.apply(Event("reward", self.clock(), decision, reward=reward))
+        self.settled[decision] = reward
+        return True
+
+    def activate(self, decision: str) -> bool:
+        """A choice that waited was shown; true if that is news."""
+        if decision in self.settled or self._waiting(decision).shown:
+            return False
+        self.apply(Event("activation", self.clock(), decision))
+        return True
+
+    def expire(self) -> int:
+        """Counts the default reward for every decision that has waited too long; how many there were."""
+        late = self.overdue()
+        for decision in late:
+            self.apply(Event("default", self.clock(), decision, reward=self.default))
+            self.settled[decision] = None
+        return len(late)
+
+    def overdue(self) -> list[str]:
+        """Decisions that have waited too long for their reward."""
+        if self.wait is None:
+            return []
+        now, late = self.clock(), []
+        for decision, waiting in self.open.items():  # in the order in which they were made
+            if now - waiting.at < self.wait:
+                break
+            if waiting.shown:
+                late.append(decision)
+        return late
+
+    def add_arm(self, name: str, **parameters: Any) -> None:
+        """One arm more, of which nothing was seen; its parameters are those of the others unless told."""
+        self.apply(Event("arm", self.clock(), arm=name, parameters=parameters))
+
+    def withdraw(self, name: str) -> None:
+        """An arm is not played any more; rewards that are still to come count."""
+        self.apply(Event("withdrawal", self.clock(), arm=name))
+
+    # State
+
+    def apply(self, event: Event) -> None:
+        """The state after one more event."""
+        self._scenes.clear()
+        self._shares = {}
+        match event.kind:
+            case "decision":
+                assert event.decision is not None
+                arm, features = self._played(event)
+                if self.keeps_open:
+                    self.open[event.decision] = Open(arm, features, event.at, event.shown)
+                if event.shown:
+                    self._step()
+            case "activation":
+                if self.keeps_open:
+                    waiting = self.open.pop(event.decision or "")
+                    self.open[event.decision or ""] = waiting._replace(at=event.at, shown=True)
+                self._step()
+            case "reward" | "default":
+                arm, features = self._played(event)
+                assert event.reward is not None
+                self.pending.append((features, arm, event.reward))
+                if self.batch == 1:
+                    self._renew()
+            case "arm":
+                self._add(event)
+            case "withdrawal":
+                self._withdraw(event.arm)
+
+    def _played(self, event: Event) -> tuple[Any, Any]:
+        """Arm and features of what was decided: as the event says, else as was kept."""
+        if event.arm is None:
+            waiting = self.open.pop(event.decision or "")
+            return waiting.arm, waiting.features
+        arm = self.index[event.arm] if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
+        return arm, None if event.features is None else np.asarray(event.features, np.float64)
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.batch > 1 and self.steps % self.batch == 0:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Belief and memory learn what has come since."""
+        for seen, arm, reward in self.pending:
+            features = self._features(None, self.steps) if seen is None and not self.model.contexts else seen
+            self.belief = self.model.update(self.belief, features, arm, reward)
+            self.memory = self.policy.remember(self.model, self.memory, features, arm, reward)
+        self.pending.clear()
+
+    def check(self, event: Event) -> None:
+        """Refuses an arm that can't be added or withdrawn."""
+        if event.kind == "arm":
+            self._with_arm(event)
+        elif event.kind == "withdrawal":
+            self._check_withdrawn(event.arm)
+
+    def _add(self, event: Event) -> None:
+        self.model, self.belief = self._with_arm(event)
+        self.policy.prepare(self.model, self.artefact.horizon)
+        self.index[event.arm] = len(self.arms)
+        self.arms.append(event.arm)
+
+    def _with_arm(self, event: Event) -> tuple[Model, Belief]:
+        if not isinstance(self.model, IndependentArms) or self.policy.per_arm or self.memory is not None:
+            raise BadInput(
+                "arms can't be added to this policy: train one with shared meta-parameters for arms that come"
+            )
+        if not isinstance(event.arm, str) or event.arm in self.index:
+            raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
+        return self.model.with_arm(self.belief, event.parameters or {})
+
+    def _withdraw(self, name: Any) -> None:
+        self._check_withdrawn(name)
+        self.withdrawn.add(name)
+
+    def _check_withdrawn(self, name: Any) -> None:
+        self._known(name)
+        if len(self.withdrawn | {name}) == len(self.arms):
+            raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last")
+
+    def _known(self, name: Any) -> int:
+        if not isinstance(name, str) or name not in self.index:
+            raise BadInput(f"arm must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
+        return self.index[name]
+
+    def _waiting(self, decision: str) -> Open:
+        if not isinstance(decision, str) or decision not in self.open:
+            raise BadInput(f"decision {decision!r:.80} is not known")
+        return self.open[decision]
+
+    def _mask(self, available: Iterable[str] | None) -> Any:
+        mask = np.zeros(len(self.arms), bool)
+        for name in self.arms if available is None else available:
+            mask[self._known(name)] = name not in self.withdrawn
+        if not mask.any():
+            raise BadInput("available must name an arm that can be played, got none")
+        return mask
+
+    def _features(self, context: Any, t: int) -> FloatArray | None:
+        features: FloatArray | None = getattr(self.model, "features", None)
+        if not self.model.contexts:
+            if context is not None:
+                raise BadInput("context must be left out: this problem has none")
+            return features[min(t, len(features)) - 1] if features is not None and features.ndim == 3 else features
+        wanted = (self.model.arms, self.model.prior_mean.shape[0])  # type: ignore[attr-defined]
+        given = check_array("context", context if context is not None else [])
+        if given.shape != wanted:
+            raise BadInput(f"context must be the features of the arms, of shape {wanted}, got shape {given.shape}")
+        return given
+
+    # Snapshots
+
+    def snapshot(self, path: str | Path) -> None:
+        """Writes all of the state, whole; `restore` goes on from it, bit for bit."""
+        from tsgrad_runtime.snapshot import write_snapshot
+
+        write_snapshot(self, path)
+
+    @staticmethod
+    def restore(policy: str | Path, snapshot: str | Path, clock: Callable[[], float] = time.time) -> "Agent":
+        """The agent that wrote a snapshot, with the policy that it played."""
+        from tsgrad_runtime.snapshot import restored
+
+        return restored(policy, snapshot, clock)

@@ -1,0 +1,61 @@
+"""The artefact: a policy with its problem, horizon and arm names, read from a file and checked before it is played."""
+
+import functools
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tsgrad_runtime.checks import BadInput
+from tsgrad_runtime.files import EDITED, FORMAT, checksum, parsed
+from tsgrad_runtime.models import Model, model_of
+from tsgrad_runtime.policies import Policy, policy_of
+from tsgrad_runtime.schema import check_schema
+
+
+class Artefact(NamedTuple):
+    """What a file says, and what it stands for. `name` tells it from every other."""
+
+    content: dict[str, Any]
+    name: str
+    model: Model
+    policy: Policy
+    horizon: int
+    arms: tuple[str, ...]
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """The published schema of policy files."""
+    text = Path(__file__).with_name("policy.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def read_artefact(path: str | Path) -> Artefact:
+    """Reads a policy file; nothing in it is executed, and one that was damaged is refused."""
+    content = parsed(path)
+    if not isinstance(content, dict) or content.get("tsgrad") != "policy":
+        raise BadInput(f"{path} is not a tsgrad policy file")
+    if content.get("format") != FORMAT:
+        raise BadInput(f"{path} has format {content.get('format')!r:.20}, this version reads {FORMAT}: write it again")
+    check_schema(str(path), content, schema())
+    told = content.pop("sha256")
+    if told not in (EDITED, checksum(content)):
+        raise BadInput(f"{path} is damaged, or was edited: write it again, or put {EDITED!r} in place of its sha256")
+    return artefact_of(content, str(path))
+
+
+def artefact_of(content: dict[str, Any], where: str) -> Artefact:
+    """What the content of a policy file stands for; `where` is named in errors."""
+    if content.get("conditions"):
+        raise BadInput(f"{where}: conditions {sorted(content['conditions'])} can't be played by this version")
+    try:
+        model = model_of(content["problem"])
+        policy = policy_of(content.get("plays", content["policy"]), model, content["horizon"])
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+    count = model.arms or 0
+    names = tuple(content.get("arms", map(str, range(count))))
+    if len(names) != count or len(set(names)) != count:
+        raise BadInput(f"{where}: arms must be {count} different names, got {list(names)!r:.80}")
+    return Artefact(content, checksum(content), model, policy, content["horizon"], names)

@@ -1,0 +1,115 @@
+"""An experiment on a ledger: an agent whose state is a function of the ledger's events, in their order.
+
+Several processes, on several machines, may take part in one experiment: each decides with noise of its own, from a
+belief that is renewed with every transaction of its own, or when it is told to catch up.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tsgrad_runtime.agent import Agent
+from tsgrad_runtime.artefact import Artefact, artefact_of
+from tsgrad_runtime.checks import BadInput
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.ledger import Appended, Ledger, Numbered, Outcome
+from tsgrad_runtime.watch import Watch
+
+
+class Experiment:
+    """An agent on a ledger.
+
+    Args:
+        artefact: the policy to play.
+        ledger: where events are appended before they count.
+        clock: seconds since 1970.
+        settings: `wait`, `default` and `batch` of the agent; those of the ledger must be the same.
+
+    """
+
+    def __init__(
+        self, artefact: Artefact, ledger: Ledger, *, clock: Callable[[], float] = time.time, **settings: Any
+    ) -> None:
+        self.ledger = ledger
+        Agent(artefact, **settings)  # checks the settings before the ledger has them
+        seed, process, known = ledger.enter(settings)
+        if known != settings:
+            raise BadInput(f"ledger {ledger.name} is of an experiment with settings {known}, got {settings}")
+        ledger.keep_policy(artefact.name, artefact.content)
+        self.agent = Agent(artefact, seed=seed, process=process, clock=clock, **settings)
+        self.agent.keeps_open = False
+        self.seen = 0  # the number of the last event that the state knows
+        self._expired = 0
+        self.watch = Watch()
+        self.catch_up()
+
+    def catch_up(self) -> int:
+        """Learns what others have appended; how many events there were."""
+        before = self.seen
+        for numbered in self.ledger.all_events(self.seen):
+            self._learn(numbered)
+        return self.seen - before
+
+    def append(self, events: Sequence[Event]) -> list[Outcome]:
+        """Appends events in one transaction; what each came to. The state knows them, and all before them, then."""
+        return self.learn(self.ledger.append(events))
+
+    def learn(self, appended: Appended) -> list[Outcome]:
+        """Renews the state by what was appended, and by what others have appended before."""
+        if appended.events and appended.events[0].number != self.seen + 1:
+            self.catch_up()
+        for numbered in appended.events:
+            if numbered.number > self.seen:
+                self._learn(numbered)
+        return appended.outcomes
+
+    def overdue(self) -> list[Event]:
+        """Default rewards for what has waited too long."""
+        agent = self.agent
+        if agent.wait is None:
+            return []
+        found = self.ledger.overdue(agent.clock() - agent.wait, self._expired)
+        settled = 0
+        for number, _, has_reward in found:
+            if not has_reward:
+                break
+            settled = number
+        self._expired = max(self._expired, settled)
+        return [
+            Event("default", agent.clock(), decision, reward=agent.default)
+            for _, decision, has_reward in found
+            if not has_reward
+        ]
+
+    def _learn(self, numbered: Numbered) -> None:
+        self.watch.see(self.agent, numbered.event)
+        self.agent.apply(numbered.event)
+        self.seen = numbered.number
+
+
+def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
+    """The agent that a ledger's events make, from the first to the last: the belief of whoever has seen them all.
+
+    `policy` names the artefact to believe with; the last that decided unless given.
+    """
+    policies = ledger.policies()
+    last = policy
+    events = list(ledger.all_events())
+    for numbered in events:
+        last = last if policy is not None else numbered.event.policy or last
+    if last is None and len(policies) == 1:
+        (last,) = policies
+    if last not in policies:
+        raise BadInput(f"ledger {ledger.name} holds no policy {last!r:.80}")
+    seed, settings = ledger.described()
+    try:
+        agent = Agent(artefact_of(policies[last], ledger.name), seed=seed, **settings)
+    except (KeyError, TypeError, AttributeError):
+        raise BadInput(f"ledger {ledger.name}: its policy or its settings are damaged") from None
+    agent.keeps_open = False
+    for number, event in events:
+        try:
+            agent.apply(event)
+        except (KeyError, TypeError, ValueError, AssertionError, IndexError):
+            raise BadInput(f"ledger {ledger.name}: event {number} is none of this policy's") from None
+    return agent

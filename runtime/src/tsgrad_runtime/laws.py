@@ -1,0 +1,319 @@
+"""Laws, in NumPy: what pseudo-actions are drawn from, and what chance each arm has of being played.
+
+A law over arms draws one `order` an arm, by which arms are compared, exactly as the laws of `tsgrad` do for the same
+noise: values of normal arms, logits of beta arms, logarithms of gamma arms.
+"""
+
+import abc
+import functools
+from typing import Any, Protocol
+
+import numpy as np
+
+from tsgrad_runtime.checks import FloatArray
+from tsgrad_runtime.streams import Noise
+
+_MOST_ATTEMPTS = 24  # as in the simulator: each fails with probability below 0.05
+_LARGEST_UNIFORM = 1 - 2.0**-24
+_FALL = 28.0  # of a log-density: what lies beyond has a share of 1e-12
+_NEWTON_STEPS = 5  # double the digits once they are near; a window that is a little too wide costs nothing
+
+
+class Law(Protocol):
+    """What a policy draws from: `orders` for one decision, and many draws at once for shares without a formula."""
+
+    def orders(self, noise: Noise, t: int) -> FloatArray:
+        """What arms are compared by in the draw of step t, [K]."""
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        """The same of many draws, [draw, K]; from any randomness."""
+
+
+class ProductLaw(abc.ABC):
+    """A law under which the arms are independent, known by each arm's density in the coordinate of orders."""
+
+    @abc.abstractmethod
+    def orders(self, noise: Noise, t: int) -> FloatArray: ...
+
+    @abc.abstractmethod
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray: ...
+
+    @abc.abstractmethod
+    def log_density(self, x: FloatArray) -> FloatArray:
+        """Of each arm at the points x [n], up to a constant an arm: [n, K]."""
+
+    @abc.abstractmethod
+    def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of each arm: the point of largest density, and how far below and above it the density matters, [K] each."""
+
+    def breaks(self) -> FloatArray:
+        """Points between which each arm's density is smooth enough for one rule of quadrature, upwards, [n, K]."""
+        peak, left, right = self.reach()
+        return np.concatenate([peak - left * _STEPS[::-1, None], [peak], peak + right * _STEPS[:, None]])
+
+
+_STEPS = np.array([0.11, 0.24, 0.41, 0.65, 1.0])  # of the way to where a density ends
+
+
+class NormalLaw(ProductLaw):
+    """Independent normal arms. Axes: [K] each."""
+
+    def __init__(self, location: FloatArray, scale: FloatArray) -> None:
+        self.location, self.scale = location, scale
+
+    def orders(self, noise: Noise, t: int) -> FloatArray:
+        return self.location + self.scale * noise.normal(t, self.location.shape[0])
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        return self.location + self.scale * generator.standard_normal((draws, self.location.shape[0]))
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        z = (x[:, None] - self.location) / self.scale
+        return -0.5 * z * z
+
+    def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        far = np.sqrt(2 * _FALL) * self.scale
+        return self.location, far, far
+
+
+class GammaDraws:
+    """Draws of Gamma(shape) variables by rejection (Marsaglia and Tsang, 2000), each d exp(rest). Axes: [slot].
+
+    What depends on the shapes alone is computed once, for all draws that are made between two rewards.
+    """
+
+    def __init__(self, shape: FloatArray) -> None:
+        self.shape, self.small = shape, shape < 1
+        self.any_small = bool(self.small.any())
+        self.d = np.where(self.small, shape + 1, shape) - 1 / 3
+        self.c = 1 / np.sqrt(9 * self.d)
+
+    def rest(self, noise: Noise, t: int) -> FloatArray:
+        """What is random of the draw of step t."""
+        slots = self.shape.shape[0]
+        log_cube, accepted = self._attempt(0, noise, t)
+        attempt = 1
+        while not accepted.all() and attempt < _MOST_ATTEMPTS:
+            again, taken = self._attempt(attempt, noise, t)
+            log_cube = np.where(taken & ~accepted, again, log_cube)
+            accepted = accepted | taken
+            attempt += 1
+        if attempt == _MOST_ATTEMPTS:
+            log_cube = np.where(accepted, log_cube, 0.0)
+        if self.any_small:
+            boost = np.log(noise.at(_MOST_ATTEMPTS).uniform(t, slots)) / self.shape
+            log_cube = log_cube + np.where(self.small, boost, 0)
+        return log_cube
+
+    def _attempt(self, attempt: int, noise: Noise, t: int) -> tuple[FloatArray, Any]:
+        """(log of the cube, whether it is accepted), of every slot."""
+        slots = self.shape.shape[0]
+        normal = noise.at(attempt, 0).normal(t, slots)
+        w = self.c * normal
+        inside: Any = True
+        if w.min() <= -1:
+            inside = w > -1
+            w = np.where(inside, w, 0)
+        log_cube = 3 * np.log1p(w)
+        bound = normal * normal / 2 + self.d * (log_cube - w * (3 + w * (3 + w)))
+        return log_cube, (np.log(noise.at(attempt, 1).uniform(t, slots)) < bound) & inside
+
+
+class BetaLaw(ProductLaw):
+    """Independent beta arms, compared by their logits. Axes: [K] each."""
+
+    def __init__(self, alpha: FloatArray, beta: FloatArray) -> None:
+        self.alpha, self.beta = alpha, beta
+
+    @functools.cached_property
+    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
+        arms = self.alpha.shape[0]
+        gammas = GammaDraws(np.concatenate([self.alpha, self.beta]))
+        return gammas, np.log(gammas.d[:arms] / gammas.d[arms:])
+
+    def orders(self, noise: Noise, t: int) -> FloatArray:
+        arms = self.alpha.shape[0]
+        gammas, centre = self._gammas
+        rest = gammas.rest(noise, t)
+        return centre + (rest[:arms] - rest[arms:])
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        return _log_gammas(generator, self.alpha, draws) - _log_gammas(generator, self.beta, draws)
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        y = x[:, None]
+        return -self.alpha * np.logaddexp(0, -y) - self.beta * np.logaddexp(0, y)
+
+    def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        peak = np.log(self.alpha / self.beta)
+        highest = -self.alpha * np.logaddexp(0, -peak) - self.beta * np.logaddexp(0, peak)
+        start = np.sqrt(2 * _FALL * (1 / self.alpha + 1 / self.beta))
+
+        def fallen(y: FloatArray) -> FloatArray:
+            return -self.alpha * np.logaddexp(0, -y) - self.beta * np.logaddexp(0, y) - highest
+
+        def slope(y: FloatArray) -> FloatArray:
+            return self.alpha * _sigmoid(-y) - self.beta * _sigmoid(y)
+
+        return peak, _distance(fallen, slope, peak, -1, start), _distance(fallen, slope, peak, 1, start)
+
+
+class GammaLaw(ProductLaw):
+    """Independent gamma arms, with mean shape / rate, compared by their logarithms. Axes: [K] each."""
+
+    def __init__(self, shape: FloatArray, rate: FloatArray) -> None:
+        self.shape, self.rate = shape, rate
+
+    @functools.cached_property
+    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
+        gammas = GammaDraws(self.shape)
+        return gammas, np.log(gammas.d)
+
+    def log_draw(self, noise: Noise, t: int) -> FloatArray:
+        """Logarithms of the draw of step t."""
+        gammas, centre = self._gammas
+        return centre + gammas.rest(noise, t) - np.log(self.rate)
+
+    orders = log_draw
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        return _log_gammas(generator, self.shape, draws) - np.log(self.rate)
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        y = x[:, None] + np.log(self.rate)
+        return self.shape * y - np.exp(np.minimum(y, 700.0))
+
+    def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        log_shape = np.log(self.shape)
+
+        def fallen(y: FloatArray) -> FloatArray:
+            return self.shape * (y - log_shape) - self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
+
+        def slope(y: FloatArray) -> FloatArray:
+            return -self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
+
+        start = np.sqrt(2 * _FALL / self.shape)
+        left = _distance(fallen, slope, log_shape, -1, np.maximum(start, _FALL / self.shape))
+        return log_shape - np.log(self.rate), left, _distance(fallen, slope, log_shape, 1, np.minimum(start, 700.0))
+
+
+class NormalGammaLaw(ProductLaw):
+    """Precision ~ Gamma(shape, rate), mean | precision ~ N(location, 1 / (weight precision)); compared by means."""
+
+    def __init__(self, location: FloatArray, weight: FloatArray, shape: FloatArray, rate: FloatArray) -> None:
+        self.location, self.weight, self.shape, self.rate = location, weight, shape, rate
+
+    @property
+    def scale(self) -> FloatArray:
+        """Of the mean, which has a Student law with 2 shape degrees of freedom."""
+        return np.asarray(np.sqrt(self.rate / (self.shape * self.weight)))
+
+    def orders(self, noise: Noise, t: int) -> FloatArray:
+        log_precision = GammaLaw(self.shape, self.rate).log_draw(noise.at(0), t)
+        scale = np.exp(-0.5 * log_precision) / np.sqrt(self.weight)
+        return self.location + scale * noise.at(1).normal(t, self.location.shape[0])
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        return self.location + self.scale * generator.standard_t(2 * self.shape, (draws, self.location.shape[0]))
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        z = (x[:, None] - self.location) / self.scale
+        return -(self.shape + 0.5) * np.log1p(z * z / (2 * self.shape))
+
+    def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        far = self.scale * np.sqrt(2 * self.shape) * np.sinh(self._ends())
+        return self.location, far, far
+
+    def breaks(self) -> FloatArray:
+        # In the coordinate z = sqrt(2 shape) sinh(y) the density is log-concave: its steps are equal ones of y.
+        steps = np.sinh(np.linspace(0.07, 1, 14)[:, None] * self._ends()) * (self.scale * np.sqrt(2 * self.shape))
+        return np.concatenate([self.location - steps[::-1], [self.location], self.location + steps])
+
+    def _ends(self) -> FloatArray:
+        """Where cosh(y)^(-2 shape) has fallen: the chance of a value beyond, not its density, is what matters."""
+        return np.arccosh(np.exp(np.minimum(_FALL / (2 * self.shape), 250.0)))
+
+
+class FramedNormalLaw:
+    """offset + frame g with g normal: mean `location`, precision U'U with U = `whitening`; arms are features of it.
+
+    Axes: [d], matrices [d, d] upper triangular; `features` [K, d], or None where every vector is an arm.
+    """
+
+    def __init__(
+        self,
+        offset: FloatArray,
+        frame: FloatArray,
+        location: FloatArray,
+        whitening: FloatArray,
+        features: FloatArray | None,
+    ) -> None:
+        self.offset, self.frame, self.location, self.whitening = offset, frame, location, whitening
+        self.features = features
+
+    def world(self, noise: Noise, t: int) -> FloatArray:
+        """The vector drawn at step t, [d]."""
+        step = np.linalg.solve(self.whitening, noise.normal(t, self.location.shape[0]))
+        return self.offset + self.frame @ (self.location + step)
+
+    @property
+    def mean(self) -> FloatArray:
+        """The expected vector, [d]."""
+        return self.offset + self.frame @ self.location
+
+    @property
+    def root(self) -> FloatArray:
+        """A square root of the covariance, [d, d]."""
+        return np.asarray(np.linalg.solve(self.whitening.T, self.frame.T).T, np.float64)
+
+    def orders(self, noise: Noise, t: int) -> FloatArray:
+        assert self.features is not None
+        return self.features @ self.world(noise, t)
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        assert self.features is not None
+        residual = generator.standard_normal((draws, self.location.shape[0]))
+        worlds = self.mean + residual @ self.root.T
+        return worlds @ self.features.T
+
+
+class CategoricalLaw:
+    """Arm k with probability proportional to exp(logits_k). Axes: [K]."""
+
+    def __init__(self, logits: FloatArray) -> None:
+        self.logits = logits
+
+    def orders(self, noise: Noise, t: int) -> FloatArray:
+        uniform = np.minimum(noise.uniform(t, self.logits.shape[0]), _LARGEST_UNIFORM)
+        return self.logits - np.log(-np.log1p(-uniform))
+
+    def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
+        return self.logits + generator.gumbel(size=(draws, self.logits.shape[0]))
+
+    def probabilities(self, available: Any) -> FloatArray:
+        """Of each arm, none where it is not available."""
+        offered = self.logits if available is None else np.where(available, self.logits, -np.inf)
+        weight = np.exp(offered - np.max(offered))
+        return np.asarray(weight / np.sum(weight))
+
+
+def _log_gammas(generator: np.random.Generator, shape: FloatArray, draws: int) -> FloatArray:
+    """Logarithms of gamma draws, [draw, K]; of small shapes too, whose values underflow."""
+    size = (draws, shape.shape[0])
+    boost = np.log1p(-generator.random(size)) / shape
+    return np.asarray(np.log(generator.standard_gamma(np.where(shape < 1, shape + 1, shape), size))) + np.where(
+        shape < 1, boost, 0
+    )
+
+
+def _sigmoid(y: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (1 + np.tanh(y / 2)))
+
+
+def _distance(fallen: Any, slope: Any, peak: FloatArray, side: int, start: FloatArray) -> FloatArray:
+    """How far from its peak a concave function has fallen enough, by Newton's method, which comes from beyond."""
+    distance = start
+    for _ in range(_NEWTON_STEPS):
+        at = peak + side * distance
+        distance = distance - (fallen(at) + _FALL) / np.minimum(side * slope(at), -1e-30)
+    return np.asarray(np.maximum(distance, 0.0))

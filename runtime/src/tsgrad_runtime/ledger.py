@@ -1,0 +1,336 @@
+"""The ledger: every event of an experiment, appended in a transaction before it is acknowledged.
+
+SQLite as it comes (in WAL mode), PostgreSQL by its URL. Events are numbered by a counter whose row stays locked until
+the transaction ends, so that they become visible in the order of their numbers: whoever has read up to a number has
+missed nothing below it. What is believed is a function of the events in that order.
+"""
+
+import json
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import sqlalchemy as sql
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from tsgrad_runtime.checks import BadInput
+from tsgrad_runtime.events import KINDS, Event
+
+FORMAT = 1
+Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction", "late"]
+
+_TABLES = sql.MetaData()
+_EXPERIMENT = sql.Table(
+    "tsgrad_experiment",
+    _TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("format", sql.Integer, nullable=False),
+    sql.Column("created", sql.Float, nullable=False),
+    sql.Column("seed", sql.String(20), nullable=False),
+    sql.Column("settings", sql.Text, nullable=False),
+    sql.Column("processes", sql.Integer, nullable=False),
+    sql.Column("last", sql.BigInteger, nullable=False),  # the number of the last event
+)
+_POLICIES = sql.Table(
+    "tsgrad_policies",
+    _TABLES,
+    sql.Column("name", sql.String(64), primary_key=True),
+    sql.Column("content", sql.Text, nullable=False),
+)
+_EVENTS = sql.Table(
+    "tsgrad_events",
+    _TABLES,
+    sql.Column("number", sql.BigInteger, primary_key=True, autoincrement=False),
+    sql.Column("kind", sql.String(12), nullable=False),
+    sql.Column("at", sql.Float, nullable=False),
+    sql.Column("decision", sql.String(80)),
+    sql.Column("arm", sql.Text),
+    sql.Column("propensity", sql.Float),
+    sql.Column("features", sql.Text),
+    sql.Column("available", sql.Text),
+    sql.Column("shown", sql.Boolean, nullable=False),
+    sql.Column("reward", sql.Float),
+    sql.Column("parameters", sql.Text),
+    sql.Column("policy", sql.String(64)),
+    # What can happen to a decision once: to be made, to be activated, to be settled.
+    sql.Column("once", sql.String(82), unique=True),
+)
+_ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
+_ONCE = {"decision": "d", "activation": "a", "reward": "s", "default": "s"}
+# What a database raises, damaged ones while they are opened included.
+_FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
+_JSON = ("arm", "features", "available", "parameters")
+
+
+class LedgerDown(Exception):
+    """The ledger can't be reached or written to; nothing was acknowledged."""
+
+
+class Numbered(NamedTuple):
+    """An event with its number in the ledger."""
+
+    number: int
+    event: Event
+
+
+class Appended(NamedTuple):
+    """What became of events that were to be appended: an outcome each, and those that were."""
+
+    outcomes: list[Outcome]
+    events: list[Numbered]
+
+
+class Ledger:
+    """A ledger at a URL: `sqlite:///experiment.db`, `postgresql+psycopg://user@host/name`.
+
+    The settings of an experiment, which its belief depends on, are those of whoever opened the ledger first.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _checked_url(url)
+        options: dict[str, Any] = {"pool_pre_ping": True}
+        if self.url.get_backend_name() == "sqlite":
+            options = {"connect_args": {"check_same_thread": False, "timeout": 30}}
+        else:
+            options["connect_args"] = {"connect_timeout": 5}
+        self.engine = sql.create_engine(self.url, **options)
+        if self.url.get_backend_name() == "sqlite":
+            sql.event.listen(self.engine, "connect", _set_up_sqlite)
+            sql.event.listen(self.engine, "begin", _begin_immediate)
+        try:
+            _TABLES.create_all(self.engine)
+        except _FAILURES:  # another process may have made them at the same moment
+            with _reached():
+                _TABLES.create_all(self.engine)
+
+    def close(self) -> None:
+        """Lets go of all connections."""
+        self.engine.dispose()
+
+    def enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+        """Takes part in the experiment, or starts it: (seed, number of this process, the experiment's settings)."""
+        try:
+            return self._enter(settings)
+        except IntegrityError:  # another process has started it at the same moment
+            with _reached():
+                return self._enter(settings)
+        except _FAILURES as error:
+            raise LedgerDown(_told(error)) from error
+
+    def described(self) -> tuple[int, dict[str, Any]]:
+        """(seed, settings) of the experiment."""
+        with _reached(), self.engine.connect() as connection:
+            row = connection.execute(sql.select(_EXPERIMENT)).first()
+        if row is None:
+            raise BadInput(f"ledger {self.name} holds no experiment")
+        return _told_of(row)
+
+    def _enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+        with self.engine.begin() as connection:
+            row = connection.execute(sql.select(_EXPERIMENT).with_for_update()).first()
+            if row is None:
+                connection.execute(
+                    _EXPERIMENT.insert().values(
+                        id=1,
+                        format=FORMAT,
+                        created=time.time(),
+                        seed=str(secrets.randbits(64)),
+                        settings=json.dumps(settings),
+                        processes=0,
+                        last=0,
+                    )
+                )
+                row = connection.execute(sql.select(_EXPERIMENT)).one()
+            if row.format != FORMAT:
+                raise BadInput(f"ledger {self.name} has format {row.format}, this version reads {FORMAT}")
+            connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
+            seed, known = _told_of(row)
+            return seed, int(row.processes), known
+
+    def keep_policy(self, name: str, content: dict[str, Any]) -> None:
+        """Keeps the content of a policy file, so that the ledger alone tells what decided."""
+        with _reached(), self.engine.begin() as connection:
+            connection.execute(sql.select(_EXPERIMENT.c.last).with_for_update())
+            if connection.execute(sql.select(_POLICIES.c.name).where(_POLICIES.c.name == name)).first() is None:
+                connection.execute(_POLICIES.insert().values(name=name, content=json.dumps(content)))
+
+    def policies(self) -> dict[str, dict[str, Any]]:
+        """The content of every policy that decided, by name."""
+        with _reached(), self.engine.connect() as connection:
+            return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
+
+    @property
+    def name(self) -> str:
+        """The URL, without its password."""
+        return self.url.render_as_string(hide_password=True)
+
+    def append(self, events: Sequence[Event]) -> Appended:
+        """Appends events in one transaction, but for those that are repeated or not possible."""
+        with _reached(), self.engine.begin() as connection:
+            last = connection.execute(sql.select(_EXPERIMENT.c.last).with_for_update()).scalar_one()
+            # Ids of decisions are new by the way they are made; were one not, its unique column would refuse it.
+            asked = {event.decision for event in events if event.decision is not None and event.kind != "decision"}
+            known = _known(connection, asked) if asked else {}
+            outcomes: list[Outcome] = []
+            accepted: list[Numbered] = []
+            for event in events:
+                outcome, complete = _judged(event, known)
+                outcomes.append(outcome)
+                if outcome == "accepted":
+                    accepted.append(Numbered(last + len(accepted) + 1, complete))
+                    if complete.decision is not None:
+                        known[_once(complete)] = complete
+            if accepted:
+                connection.execute(_EVENTS.insert(), [_row(numbered) for numbered in accepted])
+                connection.execute(_EXPERIMENT.update().values(last=accepted[-1].number))
+        return Appended(outcomes, accepted)
+
+    def probe(self) -> None:
+        """Writes what is there already, to find out whether the ledger can be written to."""
+        with _reached(), self.engine.begin() as connection:
+            connection.execute(_EXPERIMENT.update().values(last=_EXPERIMENT.c.last))
+
+    def events(self, after: int = 0, limit: int = 10_000) -> list[Numbered]:
+        """The events that follow a number, in order."""
+        query = sql.select(_EVENTS).where(_EVENTS.c.number > after).order_by(_EVENTS.c.number).limit(limit)
+        with _reached(), self.engine.connect() as connection:
+            return [_numbered(row) for row in connection.execute(query)]
+
+    def all_events(self, after: int = 0) -> Iterable[Numbered]:
+        """All events that follow a number, in order."""
+        while found := self.events(after):
+            yield from found
+            after = found[-1].number
+
+    def overdue(self, before: float, after: int, limit: int = 500) -> list[tuple[int, str, bool]]:
+        """(number, decision, whether it has a reward) of what was shown before a time, beyond a number, in order."""
+        settled = _EVENTS.alias()
+        query = (
+            sql.select(_EVENTS.c.number, _EVENTS.c.decision, settled.c.number.is_not(None))
+            .outerjoin(settled, settled.c.once == sql.literal("s:") + _EVENTS.c.decision)
+            .where(
+                _EVENTS.c.number > after,
+                _EVENTS.c.at <= before,
+                sql.or_(_EVENTS.c.kind == "activation", sql.and_(_EVENTS.c.kind == "decision", _EVENTS.c.shown)),
+            )
+            .order_by(_EVENTS.c.number)
+            .limit(limit)
+        )
+        with _reached(), self.engine.connect() as connection:
+            return [(row[0], row[1], bool(row[2])) for row in connection.execute(query)]
+
+
+class _reached:  # noqa: N801
+    """Whatever a database can't do is one exception, in one line."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, _FAILURES):
+            raise LedgerDown(_told(error)) from error
+
+
+def _told(error: BaseException) -> str:
+    """What a database said, in one line, without the statement and its data."""
+    return " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())[:200]
+
+
+def _checked_url(url: Any) -> sql.URL:
+    try:
+        checked = sql.make_url(url)
+    except (SQLAlchemyError, ValueError, TypeError, AttributeError):
+        raise BadInput(f"ledger must be a URL, such as sqlite:///experiment.db, got {url!r:.80}") from None
+    if checked.get_backend_name() == "postgresql":
+        return checked.set(drivername="postgresql+psycopg")
+    if checked.get_backend_name() != "sqlite":
+        raise BadInput(f"ledger must be in SQLite or PostgreSQL, got {checked.get_backend_name()!r:.40}")
+    if checked.database in (None, "", ":memory:"):
+        raise BadInput("ledger must be a file, such as sqlite:///experiment.db: what is in memory is lost")
+    return checked
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say
+    for pragma in ("journal_mode=WAL", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_immediate(connection: Any) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _once(event: Event) -> str:
+    return f"{_ONCE[event.kind]}:{event.decision}"
+
+
+def _known(connection: Any, decisions: set[str]) -> dict[str, Event]:
+    """What has happened to decisions so far, by what can happen once."""
+    asked = [f"{letter}:{decision}" for decision in decisions for letter in "das"]
+    found: dict[str, Event] = {}
+    for start in range(0, len(asked), 500):
+        rows = connection.execute(_ASKED.where(_EVENTS.c.once.in_(asked[start : start + 500])))
+        for once, kind, arm, features, shown, reward in rows:
+            played = _loaded(arm, "an event") if arm is not None else None
+            seen = _loaded(features, "an event") if features is not None else None
+            found[once] = Event(kind, 0.0, None, played, features=seen, shown=bool(shown), reward=reward)
+    return found
+
+
+def _judged(event: Event, known: dict[str, Event]) -> tuple[Outcome, Event]:
+    """Whether an event can be appended, and the event with all that its row holds."""
+    if event.decision is None:
+        return "accepted", event
+    made = known.get(f"d:{event.decision}")
+    if event.kind == "decision":
+        return ("accepted" if made is None else "repeated"), event
+    if made is None:
+        return "unknown", event
+    shown = made.shown or f"a:{event.decision}" in known
+    if event.kind == "activation":
+        return ("repeated" if shown else "accepted"), event._replace(arm=made.arm)
+    settled = known.get(f"s:{event.decision}")
+    if settled is not None:
+        if settled.kind == "default":
+            return ("repeated" if event.kind == "default" else "late"), event
+        return ("repeated" if settled.reward == event.reward or event.kind == "default" else "contradiction"), event
+    if not shown:
+        return "not shown", event
+    return "accepted", event._replace(arm=made.arm, features=made.features)
+
+
+def _row(numbered: Numbered) -> dict[str, Any]:
+    row = numbered.event._asdict()
+    for name in _JSON:
+        value = row[name]
+        row[name] = None if value is None else json.dumps(value if not hasattr(value, "tolist") else value.tolist())
+    once = None if numbered.event.decision is None else _once(numbered.event)
+    return {"number": numbered.number, "once": once, **row}
+
+
+def _numbered(row: Any) -> Numbered:
+    fields = {name: getattr(row, name) for name in Event._fields}
+    for name in _JSON:
+        fields[name] = None if fields[name] is None else _loaded(fields[name], f"event {row.number}")
+    wanted = {"at": float, "reward": float | None, "propensity": float | None, "decision": str | None}
+    if row.kind not in KINDS or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
+        raise LedgerDown(f"event {row.number} is damaged: restore the ledger from a copy")
+    return Numbered(row.number, Event(**fields))
+
+
+def _told_of(row: Any) -> tuple[int, dict[str, Any]]:
+    """(seed, settings) of an experiment."""
+    seed, settings = (_loaded(text, "the experiment") for text in (row.seed, row.settings))
+    if not isinstance(seed, int) or not 0 <= seed < 2**64 or not isinstance(settings, dict):
+        raise LedgerDown("the experiment is damaged: restore the ledger from a copy")
+    return seed, settings
+
+
+def _loaded(text: Any, what: str) -> Any:
+    """What a column of JSON holds."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise LedgerDown(f"{what} is damaged: restore the ledger from a copy") from None

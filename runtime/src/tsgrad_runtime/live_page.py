@@ -1,0 +1,139 @@
+"""An experiment as it stands: as data, as a page without scripts, and as numbers for Prometheus."""
+
+import html
+from typing import Any
+
+import numpy as np
+
+from tsgrad_runtime.experiment import Experiment
+from tsgrad_runtime.watch import ArmTally
+
+
+def experiment_summary(experiment: Experiment) -> dict[str, Any]:
+    """What is known so far: progress, every arm with its traffic and rewards, and an alarm where there is reason."""
+    agent, watch = experiment.agent, experiment.watch
+    arms = []
+    means, stds = _moments(experiment)
+    for number, name in enumerate(agent.arms):
+        tally = watch.arms.get(name, ArmTally())
+        arms.append(
+            {
+                "name": name,
+                "withdrawn": name in agent.withdrawn,
+                "decisions": tally.shown,
+                "rewards": tally.rewards,
+                "average": tally.total / tally.rewards if tally.rewards else None,
+                "believed": means[number],
+                "interval": _interval(agent.model.rewards, means[number], stds[number]),
+            }
+        )
+    total = sum(tally.total for tally in watch.arms.values())
+    rewarded = sum(tally.rewards for tally in watch.arms.values())
+    return {
+        "policy": agent.artefact.name,
+        "horizon": agent.artefact.horizon,
+        "decisions": agent.steps,
+        "rewards": rewarded,
+        "defaults": watch.defaults,
+        "average": total / rewarded if rewarded else None,
+        "expected": agent.artefact.content.get("expected"),
+        "alarm": watch.alarm(agent),
+        "arms": arms,
+    }
+
+
+def _moments(experiment: Experiment) -> tuple[Any, Any]:
+    """Mean and standard deviation of each arm's expected reward; None where they depend on a context."""
+    agent = experiment.agent
+    if agent.model.contexts or agent.model.arms is None:
+        nothing = [None] * len(agent.arms)
+        return nothing, nothing
+    mean, std = agent.model.moments(agent.belief, agent.scene().features)
+    return np.asarray(mean).tolist(), np.asarray(std).tolist()
+
+
+def _interval(rewards: str, mean: float | None, std: float) -> list[float] | None:
+    """About 95% of what is believed, within what expected rewards can be."""
+    if mean is None:
+        return None
+    low, high = mean - 1.96 * std, mean + 1.96 * std
+    return [low if rewards == "real" else max(low, 0.0), min(high, 1.0) if rewards == "binary" else high]
+
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; width: 100%; } td, th { padding: .3rem .6rem; text-align: right; }
+td:first-child, th:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
+.bar { background: #e8eef4; height: .8rem; } .bar div { background: #2f6f9f; height: 100%; }
+.alarm { background: #fbe9e7; border-left: 4px solid #c0392b; padding: .6rem 1rem; }
+"""
+
+
+def live_page(experiment: Experiment) -> str:
+    """The page: all that comes from data is escaped, and there is no script."""
+    known = experiment_summary(experiment)
+    done = min(known["decisions"] / known["horizon"], 1.0)
+    busiest = max([arm["decisions"] for arm in known["arms"]], default=0) or 1
+    rows = "".join(_row(arm, busiest) for arm in known["arms"])
+    alarm = f'<p class="alarm">{html.escape(known["alarm"])}</p>' if known["alarm"] else ""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Experiment</title><meta http-equiv="refresh" content="5">
+<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>
+<h1>Experiment</h1>{alarm}
+<p>{known["decisions"]:,} of {known["horizon"]:,} decisions, {known["rewards"]:,} rewards
+({known["defaults"]:,} of them by default), {_number(known["average"])} on average.</p>
+<div class="bar"><div style="width:{100 * done:.1f}%"></div></div>{_expectation(known)}
+<table><thead><tr><th>Arm</th><th>Decisions</th><th></th><th>Rewards</th><th>Average</th>
+<th>Believed (95% interval)</th></tr></thead><tbody>{rows}</tbody></table>
+<p>Policy {html.escape(known["policy"][:12])}</p></body></html>"""
+
+
+def _row(arm: dict[str, Any], busiest: int) -> str:
+    name = html.escape(arm["name"]) + (" (withdrawn)" if arm["withdrawn"] else "")
+    width = 100 * arm["decisions"] / busiest
+    interval = arm["interval"]
+    believed = (
+        "" if interval is None else f"{_number(arm['believed'])} ({_number(interval[0])} to {_number(interval[1])})"
+    )
+    return (
+        f"<tr><td>{name}</td><td>{arm['decisions']:,}</td><td><div class='bar' style='width:8rem'>"
+        f"<div style='width:{width:.0f}%'></div></div></td><td>{arm['rewards']:,}</td>"
+        f"<td>{_number(arm['average'])}</td><td>{believed}</td></tr>"
+    )
+
+
+def _expectation(known: dict[str, Any]) -> str:
+    """What was expected against what is believed of the regret so far."""
+    expected = (known["expected"] or {}).get("regret")
+    believed = [arm["believed"] for arm in known["arms"]]
+    if expected is None or None in believed or not known["decisions"]:
+        return ""
+    lost = sum(arm["decisions"] * (max(believed) - arm["believed"]) for arm in known["arms"])
+    return f"<p>Regret expected over the whole horizon: {_number(expected)}; so far, as believed: {_number(lost)}.</p>"
+
+
+def _number(value: float | None) -> str:
+    return "none yet" if value is None else f"{value:.4g}"
+
+
+def metrics_text(experiment: Experiment, answers: dict[int, int]) -> str:
+    """In Prometheus's text format."""
+    known = experiment_summary(experiment)
+    lines = [
+        "# TYPE tsgrad_decisions_total counter",
+        *(f"tsgrad_decisions_total{{arm={_label(arm['name'])}}} {arm['decisions']}" for arm in known["arms"]),
+        "# TYPE tsgrad_rewards_total counter",
+        *(f"tsgrad_rewards_total{{arm={_label(arm['name'])}}} {arm['rewards']}" for arm in known["arms"]),
+        "# TYPE tsgrad_default_rewards_total counter",
+        f"tsgrad_default_rewards_total {known['defaults']}",
+        "# TYPE tsgrad_answers_total counter",
+        *(f'tsgrad_answers_total{{status="{status}"}} {count}' for status, count in sorted(answers.items())),
+        "# TYPE tsgrad_model_alarm gauge",
+        f"tsgrad_model_alarm {int(known['alarm'] is not None)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _label(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

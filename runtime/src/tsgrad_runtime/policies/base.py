@@ -1,0 +1,137 @@
+"""What a policy is: it chooses an arm, and knows with which probability."""
+
+import abc
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.laws import CategoricalLaw, FramedNormalLaw, Law, ProductLaw
+from tsgrad_runtime.models import Belief, Model
+from tsgrad_runtime.shares import product_shares, sampled_shares
+from tsgrad_runtime.streams import Noise
+
+
+class Scene(NamedTuple):
+    """What a decision is made from. `available` is a mask [K] or None; t runs from 1 to the horizon."""
+
+    model: Model
+    belief: Belief
+    memory: Any
+    features: FloatArray | None
+    available: Any
+    t: int
+    horizon: int
+
+    @property
+    def left(self) -> int:
+        """How many decisions are left, this one included."""
+        return self.horizon - self.t + 1
+
+
+def largest(values: FloatArray, available: Any) -> int:
+    """The available arm with the largest value; ties go to the lowest index."""
+    return int(np.argmax(values if available is None else np.where(available, values, -np.inf)))
+
+
+class Policy(abc.ABC):
+    """Chooses arms, and knows with which probability. `exact_shares` is false where they are found by sampling."""
+
+    exact_shares = True
+    per_arm = False  # whether it has numbers for each arm, so that no arm can be added
+
+    @abc.abstractmethod
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        """The arm of the decision with this number, at whose step of the noise its randomness is."""
+
+    @abc.abstractmethod
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        """The chance of each arm, [K]."""
+
+    def prepare(self, model: Model, horizon: int) -> None:
+        """Checks that the policy fits the model, and fills in what depends on both."""
+        return
+
+    def start(self, model: Model) -> Any:
+        """The memory before anything was seen: None, or a tuple of arrays."""
+        return None
+
+    def remember(self, model: Model, memory: Any, features: FloatArray | None, arm: Any, reward: float) -> Any:
+        """The memory after a reward."""
+        return memory
+
+
+class Sampling(Policy):
+    """Draws from a law and plays the arm with the largest order of the draw."""
+
+    @abc.abstractmethod
+    def law(self, scene: Scene) -> Law: ...
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        law = self.law(scene)
+        if scene.model.arms is None:
+            assert isinstance(law, FramedNormalLaw)
+            world = law.world(noise, number)
+            length = np.linalg.norm(world)
+            return world / (length if length > 0 else 1)
+        return largest(self.compared(scene.model, law.orders(noise, number)), scene.available)
+
+    def compared(self, model: Model, orders: FloatArray) -> FloatArray:
+        """What arms of a draw are compared by."""
+        return model.compared(orders)
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        law = self.law(scene)
+        if isinstance(law, ProductLaw):
+            return product_shares(law, scene.available)
+        if isinstance(law, CategoricalLaw):
+            return law.probabilities(scene.available)
+        return sampled_shares(law, scene.available, generator)
+
+
+class Certain(Policy):
+    """Plays the arm with the largest of some numbers, for sure."""
+
+    @abc.abstractmethod
+    def indices(self, scene: Scene) -> FloatArray:
+        """The numbers, [K]."""
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        return largest(self.indices(scene), scene.available)
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        shares = np.zeros(scene.model.arms or 0)
+        shares[largest(self.indices(scene), scene.available)] = 1.0
+        return shares
+
+
+class ByDraws(Policy):
+    """A policy whose shares are found by playing it many times."""
+
+    exact_shares = False
+
+    @abc.abstractmethod
+    def chosen(self, scene: Scene, values: FloatArray, generator: np.random.Generator) -> Any:
+        """The arms that draws of the arms' means lead to, [draw]; `values` [draw, K]."""
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        orders = scene.model.posterior(scene.belief, scene.features).many(generator, 4096)
+        values = scene.model.values(orders)
+        offered = values if scene.available is None else np.where(scene.available, values, -np.inf)
+        return np.bincount(self.chosen(scene, offered, generator), minlength=orders.shape[1]) / len(orders)
+
+
+def check_per_arm(model: Model, *meta_parameters: FloatArray) -> bool:
+    """Whether meta-parameters are one an arm, in which case they must be as many as there are arms."""
+    shapes = {value.shape for value in meta_parameters}
+    if not shapes <= {(), (model.arms,)}:
+        raise BadInput(f"policy has meta-parameters of shapes {sorted(shapes)}, the problem has {model.arms} arms")
+    return shapes != {()}
+
+
+class Arrays:
+    """Fields of a policy that are arrays, checked."""
+
+    def __init__(self, **given: Any) -> None:
+        for name, value in given.items():
+            setattr(self, name, check_array(name, value))

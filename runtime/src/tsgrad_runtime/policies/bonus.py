@@ -1,0 +1,91 @@
+"""The bonus law."""
+
+from typing import Any
+
+import numpy as np
+
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.laws import Law, NormalLaw
+from tsgrad_runtime.models import Model
+from tsgrad_runtime.policies.base import Sampling, Scene
+
+
+class Bonus(Sampling):
+    """N(m + s u, (s exp v)^2), u and v polynomials in the logarithms of steps left and of what is known of an arm."""
+
+    def __init__(
+        self,
+        *,
+        bonus: Any,
+        log_spread: Any,
+        arm_bonus: Any = (),
+        arm_log_spread: Any = (),
+        most_left: Any = None,
+        least_known: Any = None,
+        most_known: Any = None,
+    ) -> None:
+        both = np.stack([check_array("bonus", bonus), check_array("log_spread", log_spread)])
+        degree = round((float(np.sqrt(8 * both.shape[-1] + 1)) - 3) / 2)
+        if both.ndim != 2 or (degree + 1) * (degree + 2) // 2 != both.shape[1]:
+            raise BadInput(f"bonus must have 1, 3, 6, 10 or more coefficients, got shape {both.shape[1:]}")
+        self.degree = degree
+        terms = [(i, j) for j in range(degree + 1) for i in range(degree + 1 - j)]
+        self.coefficients = np.zeros(
+            (degree + 1, 2, degree + 1)
+        )  # [i of steps left, bonus or spread, j of what is known]
+        for number, (i, j) in enumerate(terms):
+            self.coefficients[i, :, j] = both[:, number]
+        self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
+        self.per_arm = bool(self.own.size)
+        ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
+        self.ends = {
+            name: None if end is None else float(check_array(name, end, above=0)) for name, end in ends.items()
+        }
+        self._now: tuple[int, FloatArray] = (-1, np.zeros(0))
+        self._kept: tuple[Any, Any, Any] = (None, None, None)
+
+    def prepare(self, model: Model, horizon: int) -> None:
+        if None in self.ends.values() and model.contexts:
+            raise BadInput("policy 'bonus' lacks its scales: write it with Run.save, or tsgrad.write_policy")
+        if model.arms is None or self.own.shape[1] not in (0, model.arms):
+            raise BadInput(f"policy 'bonus' has numbers for {self.own.shape[1]} arms, the problem has {model.arms}")
+        known = None if model.contexts else model.strength(model.prior(), getattr(model, "features", None))
+        least = self.ends["least_known"] or float(np.min(known))  # type: ignore[arg-type]
+        most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
+        self.time = (0.0, float(np.log(self.ends["most_left"] or horizon)))
+        self.known = (float(np.log(least)), float(np.log(most)))
+        self._kept = (None, None, None)
+
+    def law(self, scene: Scene) -> Law:
+        mean, std, of_known = self._known(scene)
+        if self._now[0] != scene.left:
+            x = np.clip(_scaled(np.log(scene.left), *self.time), -1, 1)
+            of_time = np.stack(_chebyshev(x, self.degree))
+            self._now = scene.left, np.tensordot(of_time, self.coefficients, axes=1)  # [2, j]
+        moved = self._now[1] @ of_known
+        if self.per_arm:
+            moved = moved + self.own
+        return NormalLaw(mean + std * moved[0], std * np.exp(np.clip(moved[1], -3.0, 3.0)))
+
+    def _known(self, scene: Scene) -> Any:
+        """What depends on the belief alone: moments of the arms, and the polynomials of what is known of them."""
+        belief, features, known = self._kept
+        if belief is not scene.belief or features is not scene.features:
+            y = np.clip(_scaled(np.log(scene.model.strength(scene.belief, scene.features)), *self.known), -1, 1)
+            known = *scene.model.moments(scene.belief, scene.features), np.stack(_chebyshev(y, self.degree))
+            self._kept = scene.belief, scene.features, known
+        return known
+
+    def compared(self, model: Model, orders: FloatArray) -> FloatArray:
+        return orders
+
+
+def _scaled(value: Any, low: float, high: float) -> Any:
+    return (2 * value - low - high) / (high - low + (high - low < 1e-6) * 1e-6)
+
+
+def _chebyshev(x: Any, degree: int) -> list[Any]:
+    terms = [np.ones_like(x), x]
+    for _ in range(degree - 1):
+        terms.append(2 * x * terms[-1] - terms[-2])
+    return terms[: degree + 1]

@@ -1,0 +1,228 @@
+"""Published policies to compare with."""
+
+from typing import Any
+
+import numpy as np
+
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw, ProductLaw
+from tsgrad_runtime.models import Bernoulli, Gaussian, Model
+from tsgrad_runtime.policies.base import ByDraws, Certain, Policy, Sampling, Scene, largest
+from tsgrad_runtime.shares import product_shares, sampled_shares
+from tsgrad_runtime.special import normal_cdf
+from tsgrad_runtime.streams import Noise
+
+
+class SoftElim(Sampling):
+    """Arm k with probability proportional to exp(-2 gap_k^2 pulls_k / w^2). Its memory is pulls and averages."""
+
+    def __init__(self, *, log_confidence_scale: Any = 0.0) -> None:
+        self.log_confidence_scale = float(check_array("log_confidence_scale", log_confidence_scale))
+
+    def start(self, model: Model) -> Any:
+        assert model.arms is not None
+        return np.zeros(model.arms), np.zeros(model.arms)
+
+    def remember(self, model: Model, memory: Any, features: FloatArray | None, arm: Any, reward: float) -> Any:
+        pulls, average = memory[0].copy(), memory[1].copy()
+        pulls[arm] += 1
+        average[arm] += (reward - average[arm]) / pulls[arm]
+        return pulls, average
+
+    def law(self, scene: Scene) -> Law:
+        pulls, average = scene.memory
+        rated = pulls > 0 if scene.available is None else (pulls > 0) & scene.available
+        best = np.max(average, where=rated, initial=-np.inf)
+        gap = np.where(rated, best - average, 0)
+        return CategoricalLaw(-2 * pulls * (gap * np.exp(-self.log_confidence_scale)) ** 2)
+
+    def compared(self, model: Model, orders: FloatArray) -> FloatArray:
+        return orders
+
+
+class Greedy(Certain):
+    """The largest posterior mean."""
+
+    def indices(self, scene: Scene) -> FloatArray:
+        return scene.model.moments(scene.belief, scene.features)[0]
+
+
+class Index(Policy):
+    """Posterior mean + table[arm, t - 1, cell] (+ spread[arm, t - 1, cell] * normal)."""
+
+    def __init__(self, *, table: Any, spread: Any = None) -> None:
+        self.table = check_array("table", table)
+        self.spread = None if spread is None else check_array("spread", spread)
+        for name, value in (("table", self.table), ("spread", self.spread)):
+            if value is not None and value.ndim != 3:
+                raise BadInput(f"{name} must be [arm or 1, t or 1, cell], got shape {value.shape}")
+
+    def prepare(self, model: Model, horizon: int) -> None:
+        if not isinstance(model, Gaussian | Bernoulli):
+            raise BadInput("policy 'index' needs a gaussian or bernoulli problem")
+        for name, value in (("table", self.table), ("spread", self.spread)):
+            if value is not None and not (value.shape[0] in (1, model.arms) and value.shape[1] in (1, horizon)):
+                raise BadInput(f"{name} must be for {model.arms} arms and {horizon} steps, got {value.shape}")
+            self.per_arm = self.per_arm or (value is not None and value.shape[0] > 1)
+
+    def law(self, scene: Scene) -> NormalLaw:
+        """Of the indices: their spread is zero where there is none."""
+        model: Any = scene.model
+        mean = model.moments(scene.belief, scene.features)[0]
+        spread = np.zeros_like(mean) if self.spread is None else self._looked_up(self.spread, scene)
+        return NormalLaw(mean + self._looked_up(self.table, scene), spread)
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        law = self.law(scene)
+        indices = law.location if self.spread is None else law.orders(noise, number)
+        return largest(indices, scene.available)
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        law = self.law(scene)
+        if np.all(law.scale > 0):
+            return product_shares(law, scene.available)
+        shares = np.zeros(law.location.shape)
+        if not np.any(law.scale > 0):
+            shares[largest(law.location, scene.available)] = 1.0
+            return shares
+        return sampled_shares(law, scene.available, generator)
+
+    def _looked_up(self, table: FloatArray, scene: Scene) -> FloatArray:
+        model: Any = scene.model
+        rows = np.arange(model.arms) if table.shape[0] > 1 else 0
+        cells = model.cells(scene.belief, table.shape[2])
+        return np.asarray(table[rows, scene.t - 1 if table.shape[1] > 1 else 0, cells])
+
+
+class NormalQuantile(Certain):
+    """The largest m + z s, z the normal quantile of the step's level."""
+
+    def __init__(self, *, levels: Any) -> None:
+        from statistics import NormalDist  # slow to load, and seldom needed
+
+        self.widths = [NormalDist().inv_cdf(level) if level > 0 else 0.0 for level in check_array("levels", levels)]
+
+    def prepare(self, model: Model, horizon: int) -> None:
+        if len(self.widths) != horizon:
+            raise BadInput(f"levels must be {horizon} numbers for this horizon, got {len(self.widths)}")
+
+    def indices(self, scene: Scene) -> FloatArray:
+        mean, std = scene.model.moments(scene.belief, scene.features)
+        return mean + self.widths[scene.t - 1] * std
+
+
+class KnowledgeGradient(Certain):
+    """m + (T - t) step (phi(z) + z Phi(z)), z = -|m - best other m| / step."""
+
+    def prepare(self, model: Model, horizon: int) -> None:
+        if not isinstance(model, Gaussian):
+            raise BadInput("policy 'knowledge-gradient' needs a gaussian problem")
+
+    def indices(self, scene: Scene) -> FloatArray:
+        model: Any = scene.model
+        mean, std = model.moments(scene.belief, scene.features)
+        variance = std**2
+        step = variance / np.sqrt(variance + model.noise_std**2)
+        left_out = np.eye(len(mean), dtype=bool)
+        if scene.available is not None:
+            left_out |= ~scene.available
+        other = np.max(np.where(left_out, -np.inf, mean), axis=1)  # of an arm that is alone, there is none
+        z = np.maximum(-np.abs(mean - other) / step, -30.0)
+        excess = np.maximum(np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) + z * normal_cdf(z), 0.0)
+        return np.asarray(mean + (scene.horizon - scene.t) * step * excess)
+
+
+class Uniform(Policy):
+    """Every available arm with the same probability."""
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        open_arms = self._open(scene)
+        drawn = int(np.floor(noise.uniform(number, 1)[0] * len(open_arms)))
+        return int(open_arms[min(drawn, len(open_arms) - 1)])
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        shares = np.zeros(scene.model.arms or 0)
+        shares[self._open(scene)] = 1 / len(self._open(scene))
+        return shares
+
+    def _open(self, scene: Scene) -> Any:
+        return np.arange(scene.model.arms or 0) if scene.available is None else np.flatnonzero(scene.available)
+
+
+class ScaledThompson(ByDraws):
+    """The largest m + factor (draw - m)."""
+
+    def __init__(self, *, factor: Any) -> None:
+        self.factor = float(check_array("factor", factor, above=0))
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        mean = scene.model.moments(scene.belief, scene.features)[0]
+        orders = scene.model.posterior(scene.belief, scene.features).orders(noise, number)
+        return largest(mean + self.factor * (scene.model.values(orders) - mean), scene.available)
+
+    def chosen(self, scene: Scene, values: FloatArray, generator: np.random.Generator) -> Any:
+        mean = scene.model.moments(scene.belief, scene.features)[0]
+        return np.argmax(mean + self.factor * (values - mean), axis=1)
+
+
+class SatisficingThompson(ByDraws):
+    """Among arms within `tolerance` of the best of a draw, the one that was tried first. Its memory: steps, tries."""
+
+    def __init__(self, *, tolerance: Any) -> None:
+        self.tolerance = float(check_array("tolerance", tolerance))
+
+    def start(self, model: Model) -> Any:
+        return np.zeros(1), np.full(model.arms or 0, 2.0**31 - 1)
+
+    def remember(self, model: Model, memory: Any, features: FloatArray | None, arm: Any, reward: float) -> Any:
+        steps, first = memory[0], memory[1].copy()
+        first[arm] = min(first[arm], steps[0])
+        return steps + 1, first
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        orders = scene.model.posterior(scene.belief, scene.features).orders(noise, number)
+        means = scene.model.values(orders)
+        offered = means if scene.available is None else np.where(scene.available, means, -np.inf)
+        return int(self.chosen(scene, offered[None], None)[0])
+
+    def chosen(self, scene: Scene, values: FloatArray, generator: Any) -> Any:
+        enough = values >= np.max(values, axis=1, keepdims=True) - self.tolerance
+        return np.argmin(np.where(enough, scene.memory[1], 2.0**32), axis=1)
+
+
+class TopTwoThompson(Policy):
+    """With probability `beta` the best arm of a draw, else of redraws until another arm is best."""
+
+    exact_shares = False
+
+    def __init__(self, *, beta: Any = 0.5) -> None:
+        self.beta = float(check_array("beta", beta))
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        model, law = scene.model, scene.model.posterior(scene.belief, scene.features)
+        values = model.values(law.orders(noise.at(1), number))
+        best = largest(values, scene.available)
+        if noise.at(0).uniform(number, 1)[0] <= self.beta:
+            return best
+        for attempt in range(32):
+            other = largest(model.compared(law.orders(noise.at(2 + attempt), number)), scene.available)
+            if other != best:
+                return other
+        others = np.where(np.arange(len(values)) == best, np.finfo(np.float64).min, values)
+        return largest(others, scene.available)
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        """Those of Thompson sampling, and of it without the best arm; a tie of 32 redraws is left out of account."""
+        law = scene.model.posterior(scene.belief, scene.features)
+        plain = product_shares(law, scene.available) if isinstance(law, ProductLaw) else None
+        plain = sampled_shares(law, scene.available, generator) if plain is None else plain
+        if np.count_nonzero(plain) < 2:
+            orders = law.many(generator, 2)
+            second = np.argsort(np.where(scene.available, orders, -np.inf) if scene.available is not None else orders)
+            shares = self.beta * plain
+            shares[second[0, -2] if orders.shape[1] > 1 else 0] += 1 - self.beta
+            return shares
+        others = plain[:, None] * plain / np.maximum(1 - plain[:, None], 1e-300)
+        np.fill_diagonal(others, 0.0)
+        shares = self.beta * plain + (1 - self.beta) * np.sum(others, axis=0)
+        return np.asarray(shares / np.sum(shares))

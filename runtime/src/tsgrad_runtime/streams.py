@@ -1,0 +1,150 @@
+"""The law of randomness, in NumPy: a random number is a function of its address, never of when it was asked for.
+
+An address is (seed, purpose, stream, iteration, rollout, look-ahead, episode), folded into a key by chained
+threefry2x32, and a counter (t, slot) below that key. Since numbers don't depend on what is decided, those of many steps
+to come are drawn at once: one decision's share of that is a microsecond.
+
+    >>> noise = Noise.of(seed=0, purpose=Purpose.EVALUATION, stream=Stream.POLICY, episode=7)
+    >>> bool(noise.normal(3, 5)[1] == noise.normal(3, 2)[1])
+    True
+"""
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from tsgrad_runtime.checks import FloatArray
+
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+KEY_PARITY = np.uint32(0x1BD11BDA)
+AHEAD = 256  # steps whose numbers are drawn at once
+_MOST_KEPT = 2**18  # numbers of one kind, so that many arms don't take all memory
+
+Words = np.ndarray[Any, np.dtype[np.uint32]]
+
+
+class Purpose(enum.IntEnum):
+    """What episodes are for. No policy is judged on episodes that it was trained or selected on."""
+
+    TRAINING = 0
+    VALIDATION = 1
+    EVALUATION = 2
+    DEPLOYMENT = 3
+
+
+@enum.unique
+class Stream(enum.IntEnum):
+    """Which quantity of an episode a number belongs to. Numbers of different streams are independent."""
+
+    WORLD = 0
+    REWARD = 1
+    CONTEXT = 2
+    POLICY = 3
+    POSTERIOR = 4  # worlds drawn from a posterior: the redrawn instance, and look-aheads
+    REDRAWN_REWARD = 5  # rewards of an instance redrawn from the final posterior
+    TIME = 6  # the step that a single-time estimator looks at
+    PREDICTIVE = 7  # rewards that a model expects, to hold against those that came
+    BOUND = 8  # worlds and rewards of the episodes that bounds on regret are averaged over
+    FLOOR = 9  # which decisions are left to chance, so that every arm has its least share
+    DELAY = 10  # when rewards are seen
+    MEMBER = 11  # users who stand for their batch
+
+
+def threefry2x32(key: tuple[int, int], counter: tuple[Any, Any]) -> tuple[Words, Words]:
+    """Threefry-2x32 with 20 rounds, elementwise over arrays of counters.
+
+    >>> [hex(word[0]) for word in threefry2x32((0, 0), (np.zeros(1, np.uint32), np.zeros(1, np.uint32)))]
+    ['0x6b200159', '0x99ba4efe']
+    """
+    first, second = np.atleast_1d(np.asarray(counter[0], np.uint32)), np.atleast_1d(np.asarray(counter[1], np.uint32))
+    keys = np.array(key, np.uint32)
+    schedule = (keys[:1], keys[1:], keys[:1] ^ keys[1:] ^ KEY_PARITY)
+    x0, x1 = first + schedule[0], second + schedule[1]
+    for group in range(5):
+        for rotation in ROTATIONS[group % 2]:
+            x0 = x0 + x1
+            x1 = (x1 << np.uint32(rotation)) | (x1 >> np.uint32(32 - rotation))
+            x1 = x1 ^ x0
+        x0 = x0 + schedule[(group + 1) % 3]
+        x1 = x1 + schedule[(group + 2) % 3] + np.uint32(group + 1)
+    return x0, x1
+
+
+class Noise:
+    """A key to be asked for the numbers of a step; asking twice gives the same numbers twice.
+
+    Ask one kind of number of one address: a normal and a uniform of the same slot come from the same bits.
+    """
+
+    def __init__(self, key: tuple[int, int]) -> None:
+        self.key = key
+        self._below: dict[tuple[int, int], Noise] = {}
+        self._kept: dict[str, tuple[int, FloatArray]] = {}
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        seed: int,
+        purpose: Purpose,
+        stream: Stream,
+        iteration: int = 0,
+        rollout: int = 0,
+        look_ahead: int = 0,
+        episode: int = 0,
+    ) -> "Noise":
+        """The noise of a stream of an episode."""
+        words = (seed >> 32, seed & 0xFFFFFFFF, purpose, stream, iteration, rollout, look_ahead, episode)
+        key = (0, 0)
+        for first, second in zip(words[::2], words[1::2], strict=True):
+            key = _folded(key, first, second)
+        return cls(key)
+
+    def at(self, first: int, second: int = 0) -> "Noise":
+        """A sub-address, independent of this one and of every other sub-address."""
+        address = (first, second)
+        if address not in self._below:
+            self._below[address] = Noise(_folded(self.key, first, second))
+        return self._below[address]
+
+    def normal(self, t: int, slots: int) -> FloatArray:
+        """Standard normals of step t, one a slot, by Box-Muller: slot 2j is r cos, slot 2j + 1 is r sin."""
+        return self._numbers("normal", t, slots)
+
+    def uniform(self, t: int, slots: int) -> FloatArray:
+        """Uniforms on (0, 1] of step t, one a slot: (w + 1/2) / 2^32."""
+        return self._numbers("uniform", t, slots)
+
+    def _numbers(self, kind: str, t: int, slots: int) -> FloatArray:
+        start, rows = self._kept.get(kind, (0, _NOTHING))
+        if not (start <= t < start + rows.shape[0] and slots <= rows.shape[1]):
+            start = t
+            rows = _drawn(kind, self.key, np.arange(t, t + max(1, min(AHEAD, _MOST_KEPT // max(slots, 1)))), slots)
+            self._kept[kind] = start, rows
+        return rows[t - start, :slots]
+
+
+_NOTHING = np.zeros((0, 0))
+
+
+def _folded(key: tuple[int, int], first: int, second: int) -> tuple[int, int]:
+    x0, x1 = threefry2x32(key, (first, second))
+    return int(x0[0]), int(x1[0])
+
+
+def _drawn(kind: str, key: tuple[int, int], steps: Any, slots: int) -> FloatArray:
+    """Numbers of several steps, [step, slot]."""
+    pairs = (slots + 1) // 2
+    counters = np.repeat(steps.astype(np.uint32), pairs), np.tile(np.arange(pairs, dtype=np.uint32), len(steps))
+    first, second = (word.reshape(len(steps), pairs) for word in threefry2x32(key, counters))
+    both = np.empty((len(steps), pairs, 2))
+    if kind == "uniform":
+        both[..., 0], both[..., 1] = (first + 0.5) * 2.0**-32, (second + 0.5) * 2.0**-32
+    else:
+        radius = np.sqrt(-2 * np.log((first + 0.5) * 2.0**-32))
+        for turn in range(2):
+            # The sine is a cosine a quarter turn back, exact because angles are 32-bit integers.
+            signed = (second - np.uint32(turn << 30)).view(np.int32)
+            both[..., turn] = radius * np.cos(signed * (2 * np.pi / 2**32))
+    return both.reshape(len(steps), 2 * pairs)

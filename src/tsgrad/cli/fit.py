@@ -1,0 +1,37 @@
+"""`tsgrad fit`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def fit(
+    log: Annotated[Path, typer.Argument(help="The log: a CSV or Parquet file.")],
+    arm: Annotated[str, typer.Option(help="The column that says which arm.")],
+    reward: Annotated[str, typer.Option(help="The column of rewards, or of their sums where --pulls is given.")],
+    family: Annotated[str, typer.Option(help="What rewards are: bernoulli, gaussian or poisson.")] = "bernoulli",
+    experiment: Annotated[str | None, typer.Option(help="The column that says which experiment.")] = None,
+    pulls: Annotated[str | None, typer.Option(help="The column of how many rewards a row stands for.")] = None,
+    noise_std: Annotated[float | None, typer.Option(help="Of a single normal reward, where it is known.")] = None,
+    arms: Annotated[int, typer.Option(help="How many arms the next experiment has.")] = 10,
+    picture: Annotated[Path | None, typer.Option(help="Where to write a picture of the fit, a PNG file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the problem, a TOML file for training.")] = None,
+) -> None:
+    """Fits a prior to past experiments: `tsgrad fit log.csv --arm item --reward click --out prior.toml`."""
+    import tomli_w
+
+    from tsgrad.artefact import write_text
+    from tsgrad.live import fit_prior
+    from tsgrad.registry import to_data
+
+    found = fit_prior(
+        log, family=family, arm=arm, reward=reward, experiment=experiment, pulls=pulls, noise_std=noise_std
+    )
+    typer.echo(str(found))
+    if picture is not None:
+        found.picture(picture)
+        typer.echo(f"Picture: {picture}")
+    if out is not None:
+        write_text(out, tomli_w.dumps({"problem": to_data(found.problem(arms=arms))}))
+        typer.echo(f"Problem: {out}")

@@ -1,0 +1,50 @@
+"""`tsgrad ledger export` and `tsgrad ledger check`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsgrad.checks import BadInput
+
+Url = Annotated[str, typer.Argument(help="The ledger: sqlite:///file.db or postgresql://user@host/db.")]
+
+ledger_app = typer.Typer(no_args_is_help=True, help="Looks into the ledger of an experiment.")
+
+
+@ledger_app.command()
+def export(
+    ledger: Url, out: Annotated[Path, typer.Option(help="The file to write, which ends in .parquet or .csv.")]
+) -> None:
+    """Writes decisions with their rewards as a table: `tsgrad ledger export sqlite:///a.db --out log.parquet`."""
+    from tsgrad.live.export import export_ledger
+
+    rows = _with(ledger, lambda opened: export_ledger(opened, out))
+    typer.echo(f"{rows} decisions: {out}")
+
+
+@ledger_app.command()
+def check(ledger: Url) -> None:
+    """Reads all of a ledger and says whether it is whole; ends with 1 where it is not."""
+    from tsgrad_runtime.inspection import inspected
+
+    found = _with(ledger, inspected)
+    for kind, count in sorted(found.counts.items()):
+        typer.echo(f"{kind}: {count}")
+    for fault in found.faults[:20]:
+        typer.echo(fault, err=True)
+    if found.faults:
+        raise typer.Exit(1)
+    typer.echo("Nothing is missing, and nothing counts twice.")
+
+
+def _with(url: str, work: Any) -> Any:
+    from tsgrad_runtime.ledger import Ledger, LedgerDown
+
+    path = url.removeprefix("sqlite:///")
+    if path != url and not Path(path).exists():
+        raise BadInput(f"ledger {url!r:.120} is not there")
+    try:
+        return work(Ledger(url))
+    except LedgerDown as down:
+        raise BadInput(f"ledger can't be read: {down}") from None

@@ -1,0 +1,31 @@
+"""`tsgrad retune`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tsgrad.checks import BadInput
+
+
+def retune(
+    folder: Annotated[Path, typer.Argument(help="The run whose policy was deployed.")],
+    ledger: Annotated[str, typer.Option(help="Of its experiment: sqlite:///file.db or postgresql://user@host/db.")],
+    out: Annotated[Path, typer.Option(help="A new folder, for the new run.")],
+    iterations: Annotated[int | None, typer.Option(help="Of training, if other than the default.")] = None,
+    episodes: Annotated[int | None, typer.Option(help="Each iteration, if other than the default.")] = None,
+) -> None:
+    """Trains the next version: `tsgrad retune runs/a --ledger sqlite:///a.db --out runs/b`. Ends with 1 without one."""
+    from tsgrad.live import retune as run_retuning
+    from tsgrad_runtime.ledger import Ledger, LedgerDown
+
+    asked: dict[str, Any] = {"iterations": iterations, "episodes": episodes}
+    given = {name: value for name, value in asked.items() if value is not None}
+    try:
+        found = run_retuning(folder, Ledger(ledger), out=out, training=given)
+    except LedgerDown as down:
+        raise BadInput(f"ledger can't be read: {down}") from None
+    typer.echo(str(found))
+    if not found.replaces:
+        raise typer.Exit(1)
+    typer.echo(f"Policy: {out / 'next.json'}")

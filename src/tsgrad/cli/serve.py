@@ -1,0 +1,50 @@
+"""`tsgrad serve`."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tsgrad.checks import BadInput
+
+
+def serve(
+    policy: Annotated[Path, typer.Argument(help="The policy, a file that training or `tsgrad.write_policy` wrote.")],
+    ledger: Annotated[str, typer.Option(help="Where events are kept: sqlite:///file.db or postgresql://user@host/db.")],
+    host: Annotated[str, typer.Option(help="The address to listen on; other machines can't reach the default.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+    wait: Annotated[float | None, typer.Option(help="Seconds after which the default reward counts.")] = None,
+    default: Annotated[float, typer.Option(help="The reward that counts after the wait.")] = 0.0,
+    batch: Annotated[int, typer.Option(help="Renew the belief every so many decisions.")] = 1,
+    rate: Annotated[float, typer.Option(help="Requests a second, at most.")] = 20_000.0,
+    renewal: Annotated[float, typer.Option(help="Seconds after which other processes' rewards are learned.")] = 1.0,
+) -> None:
+    """Serves decisions over HTTP: `tsgrad serve policy.json --ledger sqlite:///experiment.db`.
+
+    Requests carry a bearer token: that in the environment variable TSGRAD_TOKEN decides and reports rewards, that in
+    TSGRAD_ADMIN_TOKEN may do all. Where they are not set, fresh ones are printed.
+    """
+    import uvicorn
+
+    from tsgrad_runtime import read_artefact
+    from tsgrad_runtime.experiment import Experiment
+    from tsgrad_runtime.ledger import Ledger, LedgerDown
+    from tsgrad_runtime.service import Tokens, application
+
+    names = ("TSGRAD_TOKEN", "TSGRAD_ADMIN_TOKEN")
+    tokens = Tokens(*(os.environ.get(name) or secrets.token_urlsafe(24) for name in names))
+    artefact = read_artefact(policy)
+    try:
+        experiment = Experiment(artefact, Ledger(ledger), wait=wait, default=default, batch=batch)
+    except LedgerDown as down:
+        raise BadInput(f"ledger can't be opened: {down}") from None
+    for name, token in zip(names, tokens, strict=True):
+        if name not in os.environ:
+            typer.echo(f"{name}={token}")
+    typer.echo(f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live", err=True)
+    app = application(experiment, tokens, rate=rate, renewal=renewal)
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)

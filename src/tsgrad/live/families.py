@@ -1,0 +1,191 @@
+"""Families of priors: what arms of past experiments say about the arms to come, by marginal likelihood.
+
+Each arm of each experiment is one unit, known by its pulls, the sum of its rewards and, where rewards are normal, their
+squares about its mean. A family has the marginal likelihood of a unit, with the arm's own mean integrated out, in
+coordinates that are free to move: a location and logarithms.
+"""
+
+import abc
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special, stats
+
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
+from tsgrad.problems import BernoulliBandit, GaussianBandit, IndependentArms, PoissonBandit
+
+
+class Units(NamedTuple):
+    """Arms of past experiments. Axes: [n] each; `squares` is None where rewards were not seen one by one."""
+
+    pulls: FloatArray
+    total: FloatArray
+    squares: FloatArray | None
+
+    @property
+    def average(self) -> FloatArray:
+        """The mean reward of each."""
+        return np.asarray(self.total / self.pulls)
+
+
+class Family(abc.ABC):
+    """A family of priors; `names` are its parameters in the units of the problem. The second free coordinate says how
+    much arms differ; they differ more where it moves by the sign `weaker`.
+    """
+
+    names: tuple[str, ...]
+    weaker: float = -1.0
+
+    @abc.abstractmethod
+    def start(self, units: Units) -> FloatArray:
+        """Free coordinates to begin from, by moments."""
+
+    @abc.abstractmethod
+    def log_likelihood(self, free: FloatArray, units: Units) -> float: ...
+
+    @abc.abstractmethod
+    def parameters(self, free: FloatArray) -> FloatArray:
+        """The parameters by name, from free coordinates; [..., P]."""
+
+    @abc.abstractmethod
+    def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
+        """The chances that a unit's total is below, and at most, what it was."""
+
+    @abc.abstractmethod
+    def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
+        """The posterior mean of each unit."""
+
+    @abc.abstractmethod
+    def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
+        """The bandit with these parameters."""
+
+
+def _spread(units: Units, within: FloatArray) -> tuple[float, float]:
+    """Mean of the arms' means, and their variance beyond what noise `within` explains; at least a tenth of it."""
+    mean = float(np.sum(units.total) / np.sum(units.pulls))
+    seen = float(np.mean((units.average - mean) ** 2))
+    return mean, max(seen - float(np.mean(within)), 0.1 * seen, 1e-12)
+
+
+def _cdfs(law: Any, total: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Below, and at most, totals that are counts; there is nothing below zero, where scipy would look."""
+    return np.where(total > 0, law.cdf(np.maximum(total - 1, 0)), 0.0), law.cdf(total)
+
+
+class BetaBinomial(Family):
+    """Rewards 0 or 1; free coordinates are the logit of the prior mean and the logarithm of alpha + beta."""
+
+    names = ("alpha", "beta")
+
+    def start(self, units: Units) -> FloatArray:
+        mean, variance = _spread(units, units.average * (1 - units.average) / units.pulls)
+        mean = min(max(mean, 1e-6), 1 - 1e-6)
+        return np.array([special.logit(mean), np.log(max(mean * (1 - mean) / variance - 1, 0.5))])
+
+    def log_likelihood(self, free: FloatArray, units: Units) -> float:
+        alpha, beta = self.parameters(free)
+        failures = units.pulls - units.total
+        return float(np.sum(special.betaln(alpha + units.total, beta + failures) - special.betaln(alpha, beta)))
+
+    def parameters(self, free: FloatArray) -> FloatArray:
+        strength = np.exp(free[..., 1])
+        return np.stack([special.expit(free[..., 0]) * strength, special.expit(-free[..., 0]) * strength], axis=-1)
+
+    def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
+        law = stats.betabinom(units.pulls.astype(int), *self.parameters(free))
+        return _cdfs(law, units.total)
+
+    def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
+        alpha, beta = self.parameters(free)
+        return np.asarray((alpha + units.total) / (alpha + beta + units.pulls))
+
+    def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
+        return BernoulliBandit(alpha=parameters[0], beta=parameters[1], arms=arms)
+
+
+class GammaPoisson(Family):
+    """Counts; free coordinates are the logarithms of the prior mean and of the shape."""
+
+    names = ("shape", "rate")
+
+    def start(self, units: Units) -> FloatArray:
+        mean, variance = _spread(units, units.average / units.pulls)
+        mean = max(mean, 1e-9)
+        return np.log([mean, max(mean**2 / variance, 1e-3)])
+
+    def log_likelihood(self, free: FloatArray, units: Units) -> float:
+        shape, rate = self.parameters(free)
+        gammas = special.gammaln(shape + units.total) - special.gammaln(shape)
+        return float(np.sum(gammas + shape * np.log(rate) - (shape + units.total) * np.log(rate + units.pulls)))
+
+    def parameters(self, free: FloatArray) -> FloatArray:
+        shape = np.exp(free[..., 1])
+        return np.stack([shape, shape / np.exp(free[..., 0])], axis=-1)
+
+    def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
+        shape, rate = self.parameters(free)
+        law = stats.nbinom(shape, rate / (rate + units.pulls))
+        return _cdfs(law, units.total)
+
+    def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
+        shape, rate = self.parameters(free)
+        return np.asarray((shape + units.total) / (rate + units.pulls))
+
+    def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
+        return PoissonBandit(shape=parameters[0], rate=parameters[1], arms=arms)
+
+
+class Normal(Family):
+    """Normal rewards; free coordinates are the prior mean and the logarithms of prior and noise standard deviation,
+    the latter only where the noise is not known.
+    """
+
+    names = ("prior_mean", "prior_std", "noise_std")
+    weaker = 1.0
+
+    def __init__(self, noise_std: float | None) -> None:
+        self.noise_std = noise_std
+
+    def start(self, units: Units) -> FloatArray:
+        noise = self.noise_std
+        if noise is None:
+            if units.squares is None or np.sum(units.pulls) <= len(units.pulls):
+                raise BadInput("noise_std must be given where no arm has two rewards that were seen one by one")
+            noise = float(np.sqrt(np.sum(units.squares) / np.sum(units.pulls - 1)))
+            noise = max(noise, 1e-12)
+        mean, variance = _spread(units, noise**2 / units.pulls)
+        free = [mean, np.log(variance) / 2]
+        return np.array(free if self.noise_std is not None else [*free, np.log(noise)])
+
+    def log_likelihood(self, free: FloatArray, units: Units) -> float:
+        mean, std, noise = self.parameters(free)
+        between = stats.norm.logpdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls))
+        if self.noise_std is not None:
+            return float(np.sum(between))
+        assert units.squares is not None
+        return float(np.sum(between) - np.sum(units.squares) / (2 * noise**2) - np.sum(units.pulls - 1) * np.log(noise))
+
+    def parameters(self, free: FloatArray) -> FloatArray:
+        noise = np.exp(free[..., 2]) if self.noise_std is None else np.full(free.shape[:-1], self.noise_std)
+        return np.stack([free[..., 0], np.exp(free[..., 1]), noise], axis=-1)
+
+    def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
+        mean, std, noise = self.parameters(free)
+        below = stats.norm.cdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls))
+        return below, below
+
+    def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
+        mean, std, noise = self.parameters(free)
+        weight = std**2 / (std**2 + noise**2 / units.pulls)
+        return np.asarray(mean + weight * (units.average - mean))
+
+    def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
+        return GaussianBandit(prior_mean=parameters[0], prior_std=parameters[1], noise_std=parameters[2], arms=arms)
+
+
+def family_of(name: str, noise_std: Any) -> Family:
+    """The family of rewards with this name."""
+    if name != "gaussian" and noise_std is not None:
+        raise BadInput(f"noise_std must be left out for family {name!r}: it is for 'gaussian'")
+    return {"bernoulli": BetaBinomial, "poisson": GammaPoisson}.get(name, lambda: Normal(noise_std))()

@@ -1,0 +1,256 @@
+"""A prior from logs: marginal maximum likelihood over the arms of past experiments."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.live.families import Family, Units, family_of
+from tsgrad.live.log import names, numbers, read_log
+from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
+
+FAMILIES = ("bernoulli", "gaussian", "poisson")
+FEW_UNITS = 8
+DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
+_Z = 1.959964
+
+
+@dataclasses.dataclass(frozen=True)
+class FittedPrior:
+    """A prior, how sure it is, and what it was fitted on.
+
+    `free` are unconstrained coordinates of the parameters and `covariance` their covariance by the curvature of the
+    likelihood; `fit_p_value` is that of a test that the arms' totals are what the prior predicts; `warnings` say in
+    words what the data can't tell. Prints as a table.
+    """
+
+    family: str
+    parameters: dict[str, float]
+    standard_errors: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
+    log_likelihood: float
+    fit_p_value: float
+    warnings: tuple[str, ...]
+    free: FloatArray
+    covariance: FloatArray
+    units: Units
+    law: Family
+
+    def problem(self, *, arms: int) -> IndependentArms:
+        """The bandit with this prior and so many arms."""
+        return self.law.problem(np.array(list(self.parameters.values())), check_count("arms", arms, least=1))
+
+    def uncertain(self, *, arms: int, seed: int = 0) -> Misspecified:
+        """The same model, and a truth whose prior is drawn for every episode from what the data leave open."""
+        model = self.problem(arms=arms)
+        generator = np.random.default_rng(check_count("seed", seed, least=0))
+        free = generator.multivariate_normal(self.free, self.covariance, DRAWS)
+        # What lies three standard errors away says more about the approximation than about the data.
+        edge = 3 * np.sqrt(np.diag(self.covariance))
+        rows = self.law.parameters(np.clip(free, self.free - edge, self.free + edge))
+        return Misspecified(truth=UncertainPrior(base=model, values=rows), model=model)
+
+    @property
+    def shrunk(self) -> FloatArray:
+        """The posterior mean of every arm in the log."""
+        return self.law.shrunk(self.free, self.units)
+
+    def picture(self, path: str | Path) -> None:
+        """Writes a picture of the fit, as PNG: predictive ranks, and what the prior makes of each arm."""
+        from tsgrad.live.fit_picture import write_fit_picture
+
+        write_fit_picture(self, path)
+
+    def __str__(self) -> str:
+        lines = [f"{self.family}, {len(self.units.pulls)} arms, {int(np.sum(self.units.pulls))} rewards"]
+        for name, value in self.parameters.items():
+            low, high = self.intervals[name]
+            error = self.standard_errors[name]
+            lines.append(f"{name:>12} {value:10.4g}  (s.e. {error:.3g}, 95% {low:.4g} to {high:.4g})")
+        lines.append(f"fit: p = {self.fit_p_value:.3f}")
+        return "\n".join([*lines, *self.warnings])
+
+
+def fit_prior(
+    log: str | Path | Mapping[str, Any],
+    *,
+    family: str,
+    arm: str = "arm",
+    reward: str = "reward",
+    experiment: str | None = None,
+    pulls: str | None = None,
+    noise_std: float | None = None,
+) -> FittedPrior:
+    """Fits the prior of a bandit to what arms of past experiments have paid.
+
+    Args:
+        log: a CSV or Parquet file, or columns by name: a row for each reward, or for each arm where `pulls` is given.
+        family: "bernoulli", "gaussian" or "poisson".
+        arm: the column that says which arm.
+        reward: the column of rewards; of their sums, where `pulls` is given.
+        experiment: the column that says which experiment; arms of different experiments are different arms.
+        pulls: the column of how many rewards a row stands for.
+        noise_std: the standard deviation of a single normal reward, where it is known.
+
+    Returns:
+        The prior, with standard errors and a test of its fit.
+
+    Every arm of every experiment counts as one draw from the prior; its mean is integrated out.
+
+        >>> rng = np.random.default_rng(0)
+        >>> rates = rng.beta(2.0, 8.0, 200)
+        >>> fit = fit_prior({"arm": np.arange(200), "reward": rng.binomial(100, rates), "n": np.full(200, 100)},
+        ...                 family="bernoulli", pulls="n")
+        >>> 1.5 < fit.parameters["alpha"] < 2.7
+        True
+
+    """
+    from scipy import optimize
+
+    check_choice("family", family, FAMILIES)
+    if noise_std is not None:
+        noise_std = float(check_array("noise_std", noise_std, above=0))
+    law = family_of(family, noise_std)
+    units = _units(read_log(log), family, arm, reward, experiment, pulls)
+    if len(units.pulls) < 2:
+        raise BadInput("log must hold two arms at least: what one arm pays says nothing about how arms differ")
+    if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
+        raise BadInput("log must hold arms that differ: all of them have the same pulls and rewards")
+
+    def loss(free: FloatArray) -> float:
+        value = -law.log_likelihood(free, units)
+        return value if np.isfinite(value) else 1e300
+
+    start = law.start(units)
+    found = optimize.minimize(
+        loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
+    )
+    free: FloatArray = np.asarray(found.x, np.float64)
+    covariance, bad = _covariance(loss, free)
+    if bad or covariance[1, 1] > 1:
+        free = _weakest(loss, free, law.weaker)
+        covariance, bad = _covariance(loss, free)[0], True
+        covariance[1, 1] = max(covariance[1, 1], 1.0)
+    values, slopes = law.parameters(free), _slopes(law, free)
+    errors = np.sqrt(np.maximum(np.diag(slopes @ covariance @ slopes.T), 0.0))
+    # Intervals are made where the likelihood is nearest to a parabola: of logarithms, where a number is positive.
+    intervals = {}
+    for name, value, error in zip(law.names, values, errors, strict=True):
+        factor = np.exp(_Z * error / value) if value > 0 and name != "prior_mean" else None
+        intervals[name] = (
+            (value - _Z * error, value + _Z * error) if factor is None else (value / factor, value * factor)
+        )
+    p_value = _fit_p_value(law, free, units)
+    return FittedPrior(
+        family=family,
+        parameters=dict(zip(law.names, map(float, values), strict=True)),
+        standard_errors=dict(zip(law.names, map(float, errors), strict=True)),
+        intervals={name: (float(low), float(high)) for name, (low, high) in intervals.items()},
+        log_likelihood=-float(found.fun),
+        fit_p_value=p_value,
+        warnings=tuple(_warnings(units, law, free, covariance, bad, p_value)),
+        free=free,
+        covariance=covariance,
+        units=units,
+        law=law,
+    )
+
+
+def _units(table: Any, family: str, arm: str, reward: str, experiment: str | None, pulls: str | None) -> Units:
+    """One unit for each arm of each experiment."""
+    rewards = numbers(table, reward, "reward")
+    counts = np.ones_like(rewards) if pulls is None else numbers(table, pulls, "pulls")
+    if np.any(counts < 1) or np.any(counts != np.floor(counts)):
+        raise BadInput(f"pulls: column {pulls!r:.40} must hold counts of 1 or more, got {np.min(counts)}")
+    whole = np.all((rewards >= 0) & (rewards == np.floor(rewards)))
+    if family == "bernoulli" and not (whole and np.all(rewards <= counts)):
+        raise BadInput(f"reward: column {reward!r:.40} must hold 0 and 1, or successes among pulls")
+    if family == "poisson" and not whole:
+        raise BadInput(f"reward: column {reward!r:.40} must hold counts")
+    keys = [names(table, arm, "arm")]
+    if experiment is not None:
+        keys.append(names(table, experiment, "experiment"))
+    _, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
+    which = np.ravel(which)
+    n, total = (np.asarray(np.bincount(which, of), np.float64) for of in (counts, rewards))
+    if pulls is not None:
+        return Units(n, total, None)
+    squares = np.bincount(which, (rewards - (total / n)[which]) ** 2)
+    return Units(n, total, np.asarray(squares, np.float64))
+
+
+def _covariance(loss: Any, free: FloatArray) -> tuple[FloatArray, bool]:
+    """The inverse of the loss's second derivative, by differences; whether there was none, and it is made up."""
+    size, step = len(free), 1e-3 * np.maximum(1.0, np.abs(free)) * 0.5
+    hessian = np.empty((size, size))
+    for i in range(size):
+        for j in range(size):
+            moves = [np.eye(size)[i] * step[i] * a + np.eye(size)[j] * step[j] * b for a in (1, -1) for b in (1, -1)]
+            plus, mixed, mixed_too, minus = (loss(free + move) for move in moves)
+            hessian[i, j] = (plus - mixed - mixed_too + minus) / (4 * step[i] * step[j])
+    values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
+    flat = values < 1e-3
+    bounded = np.where(flat, 0.1, values)  # a direction that the data say nothing about: give or take a factor of 20
+    return np.asarray(vectors @ np.diag(1 / bounded) @ vectors.T), bool(np.any(flat))
+
+
+def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
+    """Where the prior is as weak as the data allow: its likelihood ratio against the best is at the edge of what 95% of
+    logs would have, with the other coordinates at their best.
+    """
+    from scipy import optimize
+
+    def profile(second: float) -> tuple[float, FloatArray]:
+        def rest(others: FloatArray) -> float:
+            return float(loss(np.insert(others, 1, second)))
+
+        found = optimize.minimize(rest, np.delete(free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
+        return float(found.fun), np.insert(found.x, 1, second)
+
+    allowed = loss(free) + _Z**2 / 2
+    step = 1.0
+    while profile(free[1] + weaker * step)[0] < allowed and step < 64:
+        step *= 2
+    edge = optimize.bisect(lambda far: profile(free[1] + weaker * far)[0] - allowed, 0.0, step, xtol=1e-3)
+    return np.asarray(profile(free[1] + weaker * edge)[1], np.float64)
+
+
+def _slopes(law: Family, free: FloatArray) -> FloatArray:
+    """The derivative of the parameters in the free coordinates, [P, F]."""
+    step = 1e-5
+    moved = [law.parameters(free + step * unit) - law.parameters(free - step * unit) for unit in np.eye(len(free))]
+    return np.stack(moved, axis=1) / (2 * step)
+
+
+def _fit_p_value(law: Family, free: FloatArray, units: Units) -> float:
+    """Of a Kolmogorov-Smirnov test that ranks of the totals in their predictive laws are uniform; ties are broken by
+    draws from a fixed seed.
+    """
+    from scipy import stats
+
+    below, at_most = law.predictive(free, units)
+    ranks = below + np.random.default_rng(0).random(len(below)) * (at_most - below)
+    return float(stats.kstest(ranks, "uniform").pvalue)
+
+
+def _warnings(
+    units: Units, law: Family, free: FloatArray, covariance: FloatArray, flat: bool, p_value: float
+) -> list[str]:
+    said = []
+    if len(units.pulls) < FEW_UNITS:
+        said.append(
+            f"Only {len(units.pulls)} arms: how much arms differ is hardly known; use uncertain() for training."
+        )
+    spread = float(np.sqrt(covariance[1, 1]))
+    if flat or spread > 1:
+        said.append(
+            "The data can't tell how much arms differ: there are too few pulls an arm, or the arms are all alike. The"
+            " strength of this prior is the least that they don't rule out."
+        )
+    if p_value < 0.01:
+        said.append(f"Arms are not what a prior of this family predicts (p = {p_value:.2g}): look for groups of arms.")
+    return said

@@ -1,0 +1,132 @@
+"""Priors from logs: likelihoods against scipy's, parameters recovered, words where data can't tell."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+
+import tsgrad as tg
+from tsgrad.live.families import BetaBinomial, GammaPoisson, Normal, Units
+
+
+def drawn(family, generator, arms=60, pulls=40):
+    """A log of counts, and the parameters that it was drawn from."""
+    n = generator.integers(5, pulls, arms)
+    if family == "bernoulli":
+        total = generator.binomial(n, generator.beta(2.0, 6.0, arms))
+        return {"arm": np.arange(arms), "reward": total, "n": n}, {"alpha": 2.0, "beta": 6.0}
+    if family == "poisson":
+        total = generator.poisson(n * generator.gamma(3.0, 0.5, arms))
+        return {"arm": np.arange(arms), "reward": total, "n": n}, {"shape": 3.0, "rate": 2.0}
+    means = np.repeat(generator.normal(1.0, 0.5, arms), n)
+    rows = {"arm": np.repeat(np.arange(arms), n), "reward": generator.normal(means, 2.0)}
+    return rows, {"prior_mean": 1.0, "prior_std": 0.5, "noise_std": 2.0}
+
+
+def fitted(family, log):
+    return tg.fit_prior(log, family=family, pulls="n" if "n" in log else None)
+
+
+@pytest.mark.parametrize("family", ["bernoulli", "poisson", "gaussian"])
+def test_intervals_hold_the_truth(family):
+    """Of 15 intervals with 95%, fewer than 9 hold once in 10^5 tests; benchmarks/live_fit.py has 1,000 logs."""
+    held = {}
+    for seed in range(15):
+        log, truth = drawn(family, np.random.default_rng(seed))
+        found = fitted(family, log)
+        for name, value in truth.items():
+            low, high = found.intervals[name]
+            held[name] = held.get(name, 0) + (low <= value <= high)
+    assert min(held.values()) >= 9, held
+
+
+def test_likelihoods_are_those_of_the_marginal_laws():
+    units = Units(np.array([10.0, 20.0]), np.array([3.0, 1.0]), None)
+    for alpha, beta in ((1.0, 2.0), (0.3, 5.0), (40.0, 60.0)):
+        free = np.array([np.log(alpha / beta), np.log(alpha + beta)])
+        constant = np.log(special.comb(units.pulls, units.total)).sum()
+        expected = stats.betabinom.logpmf(units.total, units.pulls.astype(int), alpha, beta).sum() - constant
+        np.testing.assert_allclose(BetaBinomial().log_likelihood(free, units), expected, rtol=1e-10)
+    shape, rate = 2.5, 0.7
+    free = np.log([shape / rate, shape])
+    constant = np.sum(units.total * np.log(units.pulls) - special.gammaln(units.total + 1))
+    law = stats.nbinom(shape, rate / (rate + units.pulls))
+    np.testing.assert_allclose(
+        GammaPoisson().log_likelihood(free, units) + constant, law.logpmf(units.total).sum(), rtol=1e-10
+    )
+
+
+def test_the_normal_likelihood_integrates_the_mean_out():
+    rewards = np.array([0.3, 1.2, -0.4])
+    mean, std, noise = 0.2, 0.7, 1.3
+    squares = np.sum((rewards - rewards.mean()) ** 2)
+    units = Units(np.array([3.0]), np.array([rewards.sum()]), np.array([squares]))
+
+    def density(theta):
+        return stats.norm.pdf(theta, mean, std) * np.prod(stats.norm.pdf(rewards, theta, noise))
+
+    whole = np.log(integrate.quad(density, -10, 10)[0])
+    ours = Normal(None).log_likelihood(np.array([mean, np.log(std), np.log(noise)]), units)
+    # What is left out does not depend on the parameters: (2 pi)^(-(n - 1) / 2) and the root of n.
+    np.testing.assert_allclose(ours - np.log(2 * np.pi) - 0.5 * np.log(3), whole, rtol=1e-8)
+
+
+def test_rows_and_counts_are_the_same_log(tmp_path):
+    generator = np.random.default_rng(0)
+    arms = np.repeat(np.arange(12), 30)
+    rewards = (generator.random(360) < np.repeat(generator.beta(2, 5, 12), 30)).astype(int)
+    path = tmp_path / "log.csv"
+    path.write_text("item,click\n" + "\n".join(f"{a},{r}" for a, r in zip(arms, rewards, strict=True)))
+    raw = tg.fit_prior(path, family="bernoulli", arm="item", reward="click")
+    counts = {"arm": np.arange(12), "reward": np.bincount(arms, rewards), "n": np.full(12, 30)}
+    np.testing.assert_allclose(raw.free, tg.fit_prior(counts, family="bernoulli", pulls="n").free, atol=1e-5)
+
+
+def test_words_where_data_cannot_tell():
+    few = tg.fit_prior({"arm": [0, 1, 2], "reward": [3, 5, 4], "n": [9, 10, 11]}, family="bernoulli", pulls="n")
+    assert any("Only 3 arms" in said for said in few.warnings)
+    assert any("can't tell" in said for said in few.warnings)
+    groups = np.repeat([5, 95], 30)
+    split = tg.fit_prior({"arm": np.arange(60), "reward": groups, "n": np.full(60, 100)}, family="bernoulli", pulls="n")
+    assert split.fit_p_value < 1e-4
+    assert any("groups" in said for said in split.warnings)
+
+
+def test_worlds_of_an_uncertain_fit_are_those_of_priors_it_leaves_open():
+    """Log-odds of means vary more between episodes than with the fitted prior: its own uncertainty comes on top."""
+    log, _ = drawn("bernoulli", np.random.default_rng(3), arms=10)
+    found = fitted("bernoulli", log)
+    problem = found.uncertain(arms=4)
+    np.testing.assert_allclose(problem.model.alpha, found.parameters["alpha"])
+    home = tg.Address.of(seed=0, purpose=tg.Purpose.EVALUATION)
+
+    @jax.jit
+    @jax.vmap
+    def worlds(number):
+        noise = home.with_episode(number).noise(tg.Stream.WORLD)
+        return problem.model.draw_world(noise).order, problem.truth.draw_world(noise).order
+
+    fixed, varied = (np.asarray(order) for order in worlds(jnp.arange(2000, dtype=jnp.uint32)))
+    assert np.isfinite(varied).all()
+    assert varied.std() > 1.1 * fixed.std()
+    assert np.corrcoef(fixed.ravel(), varied.ravel())[0, 1] > 0.7  # the noise of a world is the same
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"family": "normal"}, "family"),
+        ({"arm": "item"}, "arm"),
+        ({"reward": "arm"}, "reward"),
+        ({"log": {"arm": [1], "reward": [1]}}, "two arms"),
+        ({"log": "nothing.csv"}, "no such file"),
+        ({"log": 3}, "log"),
+        ({"noise_std": 1.0}, "noise_std"),
+        ({"log": {"arm": [1, 2], "reward": [float("nan"), 1.0]}}, "finite"),
+    ],
+)
+def test_bad_logs_are_one_line(change, word):
+    given = {"log": {"arm": ["a", "b"], "reward": [0, 1]}, "family": "bernoulli", **change}
+    with pytest.raises(tg.BadInput, match=word):
+        tg.fit_prior(**given)

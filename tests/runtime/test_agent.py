@@ -1,0 +1,178 @@
+"""The agent: rewards late, out of order, twice or never; choices never shown; arms that come and go; snapshots."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tsgrad_runtime import Agent, BadInput
+from tsgrad_runtime.artefact import artefact_of
+
+GAUSSIAN = {
+    "policy": {"kind": "thompson"},
+    "problem": {"kind": "gaussian", "prior_mean": [0.0] * 3, "prior_std": [1.0] * 3, "noise_std": [1.0] * 3},
+    "horizon": 1000,
+    "arms": ["a", "b", "c"],
+}
+
+
+def agent(content=GAUSSIAN, **options):
+    return Agent(artefact_of(content, "test"), **{"seed": 1, **options})
+
+
+def test_order_and_repetition_of_rewards_change_nothing_but_rounding():
+    ours, theirs = agent(), agent()
+    made = [[one.decide() for _ in range(20)] for one in (ours, theirs)]
+    assert [decision.arm for decision in made[0]] == [decision.arm for decision in made[1]]
+    for number in range(20):
+        assert ours.reward(made[0][number].id, number / 7)
+        assert not ours.reward(made[0][number].id, number / 7)
+        assert theirs.reward(made[1][19 - number].id, (19 - number) / 7)
+    np.testing.assert_allclose(ours.belief[0], theirs.belief[0], rtol=1e-12)
+    assert ours.belief[0][0].sum() == 20
+
+
+def test_contradictions_and_unknown_decisions_are_refused_and_change_nothing():
+    one = agent()
+    decision = one.decide()
+    one.reward(decision.id, 1.0)
+    before = one.belief[0].copy()
+    for call in (lambda: one.reward(decision.id, 2.0), lambda: one.reward("nobody", 1.0), lambda: one.activate("x")):
+        with pytest.raises(BadInput, match="decision"):
+            call()
+    for value in (None, "1", [1.0], float("nan"), 1e300):
+        with pytest.raises(BadInput, match="reward"):
+            one.reward(one.decide().id, value)
+    np.testing.assert_array_equal(one.belief[0], before)
+
+
+def test_the_default_counts_after_the_wait():
+    now = [0.0]
+    one = agent(wait=10.0, default=-1.0, clock=lambda: now[0])
+    first, second = one.decide(), one.decide()
+    now[0] = 9.0
+    one.reward(first.id, 2.0)
+    now[0] = 10.0
+    assert one.expire() == 1
+    assert one.belief[0][1].sum() == 1.0
+    with pytest.raises(BadInput, match="after the wait"):
+        one.reward(second.id, 0.5)
+
+
+def test_choices_that_were_not_shown_do_not_count():
+    now = [0.0]
+    one = agent(wait=10.0, clock=lambda: now[0])
+    hidden = one.decide(shown=False)
+    assert one.steps == 0
+    with pytest.raises(BadInput, match="activate"):
+        one.reward(hidden.id, 1.0)
+    now[0] = 100.0
+    assert one.expire() == 0  # what nobody saw gets no default
+    assert one.activate(hidden.id)
+    assert not one.activate(hidden.id)
+    assert one.steps == 1
+    assert one.reward(hidden.id, 1.0)
+
+
+def test_beliefs_are_renewed_every_batch():
+    one = agent(batch=4)
+    decisions = [one.decide() for _ in range(3)]
+    for decision in decisions:
+        one.reward(decision.id, 1.0)
+    assert one.belief[0].sum() == 0
+    one.decide()
+    assert one.belief[0][0].sum() == 3
+
+
+def test_users_of_one_batch_are_drawn_from_one_belief():
+    decisions = agent().decide(users=2000)
+    counts = np.array([sum(decision.arm == name for decision in decisions) for name in "abc"])
+    # Each share is a third with s.e. 0.0105; three of them beyond 4.2 together once in 10,000 such tests.
+    assert np.all(np.abs(counts / 2000 - 1 / 3) < 4.2 * 0.0106)
+    assert {round(decision.propensity, 9) for decision in decisions} == {round(1 / 3, 9)}
+
+
+def test_arms_come_and_go():
+    one = agent()
+    one.add_arm("d", prior_mean=100.0)
+    assert one.decide().arm == "d"
+    one.withdraw("d")
+    assert {one.decide().arm for _ in range(50)} <= set("abc")
+    assert {one.decide(available=["a", "d"]).arm for _ in range(5)} == {"a"}
+    for wrong in (lambda: one.decide(available=["d"]), lambda: one.withdraw("e"), lambda: one.add_arm("a")):
+        with pytest.raises(BadInput):
+            wrong()
+
+
+@pytest.mark.parametrize("problem", ["gaussian", "linear", "logistic", "ball"])
+def test_snapshots_go_on_bit_for_bit(problem, tmp_path):
+    plane = {"prior_mean": [0.0, 0.0], "prior_covariance": [[1.0, 0.2], [0.2, 1.0]]}
+    given = {
+        "gaussian": {**GAUSSIAN["problem"]},
+        "linear": {"kind": "linear", "features": [[1.0, 0.0], [0.5, 1.0]], **plane, "noise_std": [1.0, 0.5]},
+        "logistic": {"kind": "logistic", "features": [[1.0, 0.0], [0.5, 1.0]], **plane},
+        "ball": {"kind": "ball", **plane, "noise_std": 1.0},
+    }[problem]
+    from tsgrad_runtime.files import write_json
+
+    path, state = tmp_path / "policy.json", tmp_path / "snapshot.json"
+    write_json(path, "policy", {"policy": {"kind": "thompson"}, "problem": given, "horizon": 50}, version="1")
+
+    def play(one, steps):
+        for step in range(steps):
+            decision = one.decide()
+            if step % 3:
+                one.reward(decision.id, step % 2)
+
+    whole = Agent.load(path, seed=5, batch=2)
+    play(whole, 9)
+    whole.snapshot(state)
+    restored = Agent.restore(path, state)
+    for one in (whole, restored):
+        play(one, 8)
+    for ours, theirs in zip(whole.belief, restored.belief, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert whole.decide().id == restored.decide().id
+
+
+def test_a_snapshot_of_another_policy_is_refused(tmp_path):
+    from tsgrad_runtime.files import write_json
+
+    for name, std in (("one", 1.0), ("two", 2.0)):
+        content = {**GAUSSIAN, "problem": {**GAUSSIAN["problem"], "prior_std": [std] * 3}}
+        write_json(tmp_path / f"{name}.json", "policy", content, version="1")
+    Agent.load(tmp_path / "one.json").snapshot(tmp_path / "state.json")
+    with pytest.raises(BadInput, match="another policy"):
+        Agent.restore(tmp_path / "two.json", tmp_path / "state.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"horizon": 0}, "horizon"),
+        ({"horizon": "long"}, "horizon"),
+        ({"format": 2}, "format"),
+        ({"policy": {"kind": "information-directed"}}, "can't be played"),
+        ({"policy": {"kind": "nothing"}}, "kind"),
+        ({"problem": {"kind": "gaussian", "prior_mean": [0.0]}}, "missing"),
+        ({"problem": {"kind": "bernoulli", "alpha": [1.0], "beta": [-1.0]}}, "beta"),
+        ({"arms": ["a"]}, "arms"),
+        ({"conditions": {"batch": 3}}, "conditions"),
+        ({"policy": {"kind": "bonus", "bonus": [0, 0], "log_spread": [0, 0]}}, "coefficients"),
+        ({"policy": {"kind": "index", "table": [[0.0]]}}, "table"),
+    ],
+)
+def test_artefacts_that_cannot_be_played_say_why(change, word, tmp_path):
+    path = tmp_path / "policy.json"
+    content = {"tsgrad": "policy", "format": 1, "version": "1", **GAUSSIAN, **change, "sha256": "edited"}
+    path.write_text(json.dumps(content))
+    with pytest.raises(BadInput, match=word):
+        Agent.load(path)
+
+
+def test_after_the_horizon_it_decides_as_at_the_last_step():
+    one = agent({**GAUSSIAN, "horizon": 3, "policy": {"kind": "index", "table": np.zeros((1, 3, 3)).tolist()}})
+    for _ in range(8):
+        decision = one.decide()
+        assert decision.propensity == 1.0
+        one.reward(decision.id, 1.0)

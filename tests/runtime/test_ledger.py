@@ -1,0 +1,209 @@
+"""The ledger: what was acknowledged is there, each event counts once, and the belief is a function of it."""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tsgrad_runtime import BadInput
+from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.ledger import Ledger, LedgerDown
+
+CONTENT = {
+    "policy": {"kind": "thompson"},
+    "problem": {"kind": "gaussian", "prior_mean": [0.0] * 3, "prior_std": [1.0] * 3, "noise_std": [1.0] * 3},
+    "horizon": 1000,
+    "arms": ["a", "b", "c"],
+}
+
+
+def binaries():
+    """Where PostgreSQL's programs are, or None."""
+    found = [Path(name).parent for name in (shutil.which("initdb"),) if name]
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in found if (folder / "initdb").exists()), None)
+
+
+@pytest.fixture(scope="module")
+def postgresql(tmp_path_factory):
+    """The URL of a real server, made for these tests; it is not run by root."""
+    programs = binaries()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed: make postgresql")
+    folder = tmp_path_factory.mktemp("postgresql")
+    user = {}
+    if os.getuid() == 0:
+        import pwd
+
+        account = pwd.getpwnam("postgres")
+        os.chown(folder, account.pw_uid, account.pw_gid)
+        for parent in folder.parents:
+            with contextlib.suppress(OSError):
+                parent.chmod(parent.stat().st_mode | 0o011)
+        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    run = {"check": True, "capture_output": True, "cwd": folder, **user}
+    data = folder / "data"
+    subprocess.run([programs / "initdb", "-D", data, "-U", "tsgrad", "--auth=trust"], **run)
+    options = f"-k {folder} -c listen_addresses='' -c fsync=on"
+    subprocess.run([programs / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start"], **run)
+    try:
+        yield f"postgresql://tsgrad@/postgres?host={folder}"
+    finally:
+        subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **run)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+def ledger(request, tmp_path):
+    local = request.param == "sqlite"
+    opened = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}" if local else request.getfixturevalue("postgresql"))
+    with opened.engine.begin() as connection:
+        for table in ("events", "policies", "experiment"):
+            connection.exec_driver_sql(f"DELETE FROM tsgrad_{table}")
+    yield opened
+    opened.close()
+
+
+def experiment(ledger, **settings):
+    return Experiment(artefact_of(CONTENT, "test"), ledger, **settings)
+
+
+def decided(one, **fields):
+    scene = one.agent.scene()
+    decision = one.agent.propose(scene)
+    name = one.agent.artefact.name
+    return Event("decision", one.agent.clock(), decision.id, decision.arm, decision.propensity, policy=name, **fields)
+
+
+def test_events_count_once_and_the_belief_can_be_rebuilt(ledger):
+    one = experiment(ledger)
+    events = [decided(one) for _ in range(20)]
+    assert set(one.append(events)) == {"accepted"}
+    rewards = [Event("reward", 1.0, event.decision, reward=number / 7) for number, event in enumerate(events[::-1])]
+    assert set(one.append(rewards)) == {"accepted"}
+    assert set(one.append(rewards)) == {"repeated"}
+    assert one.append([rewards[0]._replace(reward=9.0)]) == ["contradiction"]
+    assert one.append([rewards[0]._replace(decision="nobody")]) == ["unknown"]
+    again = rebuilt(ledger)
+    np.testing.assert_array_equal(one.agent.belief[0], again.belief[0])
+    assert again.steps == 20
+    assert not one.agent.open
+
+
+def test_choices_wait_for_activation(ledger):
+    one = experiment(ledger)
+    event = decided(one, shown=False)
+    one.append([event])
+    reward = Event("reward", 1.0, event.decision, reward=1.0)
+    assert one.append([reward]) == ["not shown"]
+    activation = Event("activation", 1.0, event.decision)
+    assert one.append([activation, reward, activation]) == ["accepted", "accepted", "repeated"]
+    assert one.agent.steps == 1
+
+
+def test_defaults_count_after_the_wait_and_late_rewards_do_not(ledger):
+    now = [100.0]
+    one = experiment(ledger, wait=10.0, default=-1.0, clock=lambda: now[0])
+    events = [decided(one) for _ in range(4)]
+    one.append(events)
+    one.append([Event("reward", 100.0, events[0].decision, reward=3.0)])
+    assert not one.overdue()
+    now[0] = 111.0
+    assert [event.decision for event in one.overdue()] == [event.decision for event in events[1:]]
+    one.append(one.overdue())
+    assert not one.overdue()
+    assert one.append([Event("reward", 111.0, events[2].decision, reward=3.0)]) == ["late"]
+    assert one.agent.belief[0][0].sum() == 4
+
+
+def test_two_processes_agree_whatever_the_order_of_their_transactions(ledger):
+    pair = [experiment(ledger), experiment(ledger)]
+    assert pair[0].agent.process != pair[1].agent.process
+    lock, failures = threading.Lock(), []
+
+    def play(one, seed):
+        generator = np.random.default_rng(seed)
+        try:
+            for _ in range(15):
+                events = [decided(one) for _ in range(int(generator.integers(1, 5)))]
+                with lock:  # agents are not made for threads; ledgers are
+                    one.append(events)
+                one.append([Event("reward", 0.0, event.decision, reward=generator.normal()) for event in events])
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=play, args=(one, seed)) for seed, one in enumerate(pair)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    for one in pair:
+        one.catch_up()
+    np.testing.assert_array_equal(pair[0].agent.belief[0], pair[1].agent.belief[0])
+    np.testing.assert_array_equal(pair[0].agent.belief[0], rebuilt(ledger).belief[0])
+    decisions = [event.decision for _, event in ledger.all_events() if event.kind == "decision"]
+    assert len(set(decisions)) == len(decisions)
+
+
+def test_arms_that_come_and_go_are_events(ledger):
+    one = experiment(ledger)
+    one.append([Event("arm", 0.0, arm="d", parameters={"prior_mean": 50.0}), Event("withdrawal", 0.0, arm="a")])
+    again = rebuilt(ledger)
+    assert again.arms == ["a", "b", "c", "d"]
+    assert again.decide().arm == "d"
+
+
+def test_another_experiment_is_refused(ledger):
+    experiment(ledger, batch=2)
+    with pytest.raises(BadInput, match="settings"):
+        experiment(ledger, batch=3)
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path):
+    """SQLite's limit on pages stands for a full disk."""
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    one = experiment(ledger)
+    one.append([decided(one)])
+    with ledger.engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    acknowledged = 1
+    told = ""
+    while not told:
+        try:
+            one.append([decided(one) for _ in range(20)])
+            acknowledged += 20
+        except LedgerDown as down:
+            told = str(down)
+    assert "full" in told
+    with ledger.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 100000")
+    assert one.append([decided(one)]) == ["accepted"]
+    assert rebuilt(ledger).steps == acknowledged + 1
+    ledger.close()
+
+
+@pytest.mark.parametrize("url", ["nothing", 3, None, "mysql://x/y", "sqlite://", "sqlite:///:memory:"])
+def test_what_is_no_ledger_is_refused(url):
+    with pytest.raises(BadInput, match="ledger"):
+        Ledger(url)
+
+
+def test_a_damaged_file_is_told(tmp_path):
+    (tmp_path / "ledger.db").write_bytes(b"nothing of the kind" * 100)
+    with pytest.raises(LedgerDown, match="not a database"):
+        Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+
+
+def test_ledgers_are_in_wal_mode(tmp_path):
+    Ledger(f"sqlite:///{tmp_path / 'ledger.db'}").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -1,0 +1,170 @@
+"""The service: decisions and rewards over HTTP, tokens, limits, errors that name the field, a page without scripts."""
+
+import json
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.ledger import Ledger, LedgerDown
+from tsgrad_runtime.service import Tokens, application
+
+TOKENS = Tokens("to decide", "to rule")
+SCRIPT = "<script>alert(1)</script>"
+CONTENT = {
+    "policy": {"kind": "thompson"},
+    "problem": {"kind": "bernoulli", "alpha": [1.0] * 3, "beta": [1.0] * 3},
+    "horizon": 1000,
+    "arms": ["a", "b", SCRIPT],
+}
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(ledger):
+    app = application(Experiment(artefact_of(CONTENT, "test"), ledger), TOKENS)
+    with TestClient(app, headers={"authorization": "Bearer to decide"}, raise_server_exceptions=False) as opened:
+        yield opened
+
+
+RULER = {"authorization": "Bearer to rule"}
+
+
+def test_a_decision_and_its_reward(client, ledger):
+    made = client.post("/v1/decisions")
+    assert made.status_code == 201
+    answer = made.json()
+    assert answer["arm"] in CONTENT["arms"]
+    assert abs(answer["propensity"] - 1 / 3) < 1e-6
+    where = f"/v1/decisions/{answer['id']}/reward"
+    assert client.post(where, json={"value": 1}).json() == {"counted": True}
+    assert client.post(where, json={"value": 1}).json() == {"counted": False}
+    assert client.post(where, json={"value": 0}).status_code == 409
+    assert rebuilt(ledger).belief[0].sum() == 1
+    known = client.get("/v1/experiment").json()
+    assert (known["decisions"], known["rewards"]) == (1, 1)
+
+
+def test_several_users_activation_and_masks(client):
+    several = client.post("/v1/decisions", json={"users": 5, "available": ["a"]}).json()["decisions"]
+    assert [(one["arm"], one["propensity"]) for one in several] == [("a", 1.0)] * 5
+    hidden = client.post("/v1/decisions", json={"shown": False}).json()["id"]
+    assert client.post(f"/v1/decisions/{hidden}/reward", json={"value": 1}).status_code == 409
+    assert client.post(f"/v1/decisions/{hidden}/activate").json() == {"counted": True}
+    assert client.post(f"/v1/decisions/{hidden}/reward", json={"value": 1}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"users": 0}, "users"),
+        ({"users": "many"}, "users"),
+        ({"available": ["z"]}, "arm"),
+        ({"available": []}, "available"),
+        ({"available": "a"}, "available"),
+        ({"context": [[1.0]]}, "context"),
+        ({"shown": "yes"}, "shown"),
+        ({"anything": 1}, "anything"),
+    ],
+)
+def test_errors_name_the_field(client, body, field):
+    answer = client.post("/v1/decisions", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] == field
+
+
+def test_no_request_without_the_right_token_changes_anything(client, ledger):
+    identity = client.post("/v1/decisions").json()["id"]
+    asked = [
+        ("POST", "/v1/decisions"),
+        ("POST", f"/v1/decisions/{identity}/reward"),
+        ("POST", f"/v1/decisions/{identity}/activate"),
+        ("POST", "/v1/arms"),
+        ("DELETE", "/v1/arms/a"),
+        ("GET", "/v1/experiment"),
+        ("GET", "/metrics"),
+        ("GET", "/live"),
+    ]
+    for method, path in asked:
+        for given in ("", "Bearer", "Bearer wrong", "Basic to decide", "bearer to", b"Bearer \xff"):
+            answer = client.request(method, path, headers={"authorization": given}, content='{"value": 1, "name": "z"}')
+            assert answer.status_code == 401, (path, given)
+    for method, path in asked[3:5]:  # a token to decide does not rule
+        assert client.request(method, path, content='{"name": "z"}').status_code == 403
+    assert [event.kind for _, event in ledger.all_events()] == ["decision"]
+
+
+def test_administrators_add_and_withdraw_arms(client):
+    assert client.post("/v1/arms", json={"name": "d"}, headers=RULER).status_code == 201
+    assert client.post("/v1/arms", json={"name": "d"}, headers=RULER).status_code == 400
+    assert client.delete("/v1/arms/a", headers=RULER).json() == {"withdrawn": ["a"]}
+    assert client.delete("/v1/arms/nobody", headers=RULER).status_code == 400
+
+
+def test_the_page_runs_no_script_from_data(client):
+    client.post("/v1/decisions", json={"available": [SCRIPT]})
+    page = client.get("/live")
+    assert "<script" not in page.text
+    assert "&lt;script&gt;" in page.text
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "tsgrad_decisions_total" in client.get("/metrics").text
+
+
+def test_what_the_openapi_document_says_there_is(client):
+    paths = client.get("/openapi.json").json()["paths"]
+    for path, operations in paths.items():
+        for method in operations:
+            answer = client.request(method.upper(), path.format(id="x", name="x"), headers={"authorization": "x"})
+            assert answer.status_code == (200 if path == "/healthz" else 401)
+    assert client.get("/nothing").status_code == 404
+    assert client.get("/v1/decisions").status_code == 405
+
+
+def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypatch):
+    def down(*_):
+        raise LedgerDown("connection lost")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ledger, "append", down)
+        broken.setattr(ledger, "probe", down)
+        answer = client.post("/v1/decisions")
+        assert answer.status_code == 503
+        assert "connection lost" in answer.json()["error"]["message"]
+        assert client.get("/healthz").status_code == 503
+    assert client.post("/v1/decisions").status_code == 201
+    assert client.get("/healthz").status_code == 200
+    assert len(list(ledger.all_events())) == 1
+
+
+def test_limits_of_size_and_rate(ledger):
+    app = application(Experiment(artefact_of(CONTENT, "test"), ledger), TOKENS, rate=5)
+    with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:
+        assert client.post("/v1/decisions", content=b" " * 70_000).status_code == 413
+        assert 429 in {client.post("/v1/decisions").status_code for _ in range(30)}
+
+
+REQUESTS = 400
+
+
+def test_malformed_requests_are_refused_and_lose_nothing(client, ledger):
+    """A seeded fuzzer; `benchmarks/live_fuzz.py` sends 10,000 of its requests."""
+    from fuzzed import requests
+
+    good = 0
+    for method, path, headers, content in requests(np.random.default_rng(0), REQUESTS):
+        answer = client.request(method, path, headers=headers, content=content)
+        assert answer.status_code < 500, (method, path, content[:80])
+        if answer.status_code >= 400:
+            assert json.loads(answer.content)["error"]["message"]
+        good += answer.status_code == 201
+    assert client.post("/v1/decisions").status_code == 201
+    assert sum(event.kind == "decision" for _, event in ledger.all_events()) >= good
+    assert rebuilt(ledger).steps >= good
