@@ -17,7 +17,7 @@ def blocks(document, language):
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 
 
-LONG = {"docs/problems.md"}  # trains beyond the native kernels
+LONG = {"docs/problems.md", "docs/conditions.md"}  # train beyond the native kernels
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,10 @@ def test_scaled_thompson_lies_between_greedy_and_thompson_sampling(problem):
         (
             lambda: tg.KnowledgeGradient().prepare(BERNOULLI, 5),
             # the rival that the contributing guide defines may be there too
-            "policy KnowledgeGradient is not defined for BernoulliBandit; rivals that are: BayesUCB,( EpsilonGreedy,)?"
-            " FiniteHorizonGittins, Greedy, InformationDirected, OptimisticGittins, SatisficingThompson,"
-            " ScaledThompson, TopTwoThompson, Uniform$",
+            "policy KnowledgeGradient is not defined for BernoulliBandit; rivals that are: ABTest,"
+            " BatchKnowledgeGradient, BayesUCB,( EpsilonGreedy,)? ExploreThenCommit, FiniteHorizonGittins, Greedy,"
+            " InformationDirected, OptimisticGittins, ResidualHorizon, SatisficingThompson, ScaledThompson,"
+            " SuccessiveElimination, TopTwoThompson, Uniform$",
         ),
         (
             lambda: tg.FiniteHorizonGittins().prepare(tg.BallBandit(dimension=2), 5),

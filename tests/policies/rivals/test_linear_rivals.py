@@ -84,8 +84,8 @@ def test_what_is_not_defined_is_said():
     with pytest.raises(tg.BadInput, match="gain must be 'variance' for LinearBandit"):
         tg.InformationDirected("mutual").prepare(PROBLEM, 5)
     message = (  # the rival that the contributing guide defines may be there too
-        "rivals that are: BayesUCB,( EpsilonGreedy,)? Greedy, InformationDirected, SatisficingThompson,"
-        " ScaledThompson, TopTwoThompson, Uniform$"
+        "rivals that are: ABTest, BayesUCB,( EpsilonGreedy,)? ExploreThenCommit, Greedy, InformationDirected,"
+        " SatisficingThompson, ScaledThompson, SuccessiveElimination, TopTwoThompson, Uniform$"
     )
     with pytest.raises(tg.BadInput, match=message):
         tg.FiniteHorizonGittins().prepare(PROBLEM, 5)

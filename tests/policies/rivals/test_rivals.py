@@ -236,4 +236,6 @@ def test_every_rival_was_listed():
     from tsgrad.policies.rivals import __all__ as offered
 
     listed = {type(rival).__name__ for rival in itertools.chain(GAUSSIAN.values(), BERNOULLI.values())}
-    assert listed == set(offered) - {"Rival", "check_applies"}
+    planners = {"BatchKnowledgeGradient", "ResidualHorizon", "ExploreThenCommit", "SuccessiveElimination"}
+    of_conditions = {"ABTest", *planners}  # in test_condition_rivals
+    assert listed | of_conditions == set(offered) - {"Rival", "check_applies"}
