@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from live_client import decisions_with_rewards, free_port, started, write_policy
 
+from live_client import decisions_with_rewards, free_port, started, write_policy
 from tsgrad_runtime.artefact import read_artefact
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from live_client import Client, answering, decisions_with_rewards, free_port, started, write_policy
 
 BARE = """
