@@ -22,6 +22,7 @@ import numpy as np
 
 from tsgrad_runtime.artefact import Artefact, read_artefact
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.conditions import Conditions
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.models import Belief, IndependentArms, Model
@@ -41,7 +42,8 @@ class Agent:
         process: tells agents of one experiment apart that share a seed, so that their decisions are independent.
         wait: seconds after which a decision without a reward gets the `default` one; None to wait forever.
         default: the reward that counts after the wait.
-        batch: the belief is renewed every so many decisions; 1 renews it with every reward.
+        batch: the belief is renewed every so many decisions; 1 renews it with every reward. Unless given, it is as the
+            policy was trained for.
         clock: seconds since 1970.
 
     After the horizon it decides as at its last step.
@@ -56,7 +58,7 @@ class Agent:
         process: int = 0,
         wait: float | None = None,
         default: float = 0.0,
-        batch: int = 1,
+        batch: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
@@ -65,7 +67,10 @@ class Agent:
         self.process = check_count("process", process, least=0, most=2**32 - 1)
         self.wait = None if wait is None else float(check_array("wait", wait, above=0))
         self.default = self.model.check_reward(default) if wait is not None else default
-        self.batch = check_count("batch", batch, least=1)
+        self.conditions = artefact.conditions
+        self.batch = None if batch is None else check_count("batch", batch, least=1)
+        batches = self.conditions is not None and self.conditions.batches
+        self._at_once = self.batch == 1 or (self.batch is None and not batches)
         self.clock = clock
         self.steps = 0  # decisions that were shown
         self.number = 0  # decisions made here: the step of their noise
@@ -76,7 +81,9 @@ class Agent:
         self.settled: dict[str, float | None] = {}  # rewards that counted; None for the default
         self.pending: list[tuple[Any, Any, float]] = []
         self.index = {name: number for number, name in enumerate(self.arms)}
-        self._noise = Noise.of(seed=self.seed, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY, episode=self.process)
+        where: dict[str, Any] = {"seed": self.seed, "purpose": Purpose.DEPLOYMENT, "episode": self.process}
+        self._noise = Noise.of(stream=Stream.POLICY, **where)
+        self._floor_noise = Noise.of(stream=Stream.FLOOR, **where)
         # Ids say which agent decided and which of its decisions it was; not the seed, which would tell what comes.
         self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
         self.keeps_open = True  # false where a ledger knows which decisions wait
@@ -135,6 +142,8 @@ class Agent:
             return self._scenes[names]
         t = min(self.steps + 1, self.artefact.horizon)
         mask = None if names is None and not self.withdrawn else self._mask(names)
+        if self.conditions is not None:
+            t, mask = self._under_conditions(self.conditions, mask)
         features = self._features(context, t)
         scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon)
         if plain and len(self._scenes) < _MOST_SCENES:
@@ -145,6 +154,8 @@ class Agent:
         """A decision that nothing has come of yet: `apply` makes it one of the experiment's."""
         self.number += 1
         arm = self.policy.arm(scene, self._noise, self.number)
+        if self.conditions is not None and self.conditions.floor:
+            arm = self._by_chance(self.conditions.floor, scene, arm)
         named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
         return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
 
@@ -161,7 +172,25 @@ class Agent:
     def _computed_shares(self, scene: Scene) -> FloatArray:
         words = (self.process, self.number)
         generator = np.random.Generator(np.random.Philox(key=self.seed, counter=[*words, 0, 0]))
-        return self.policy.shares(scene, generator)
+        shares = self.policy.shares(scene, generator)
+        return shares if self.conditions is None else self.conditions.floored(shares, scene.available)
+
+    def _under_conditions(self, conditions: Conditions, mask: Any) -> tuple[int, Any]:
+        """The time of the step that is under way, and which arms there are at it."""
+        step = conditions.step(self.steps)
+        if conditions.available is not None:
+            # Arms that were added since come with no plan.
+            there = np.append(conditions.available[step], np.ones(len(self.arms) - conditions.available.shape[1], bool))
+            mask = there if mask is None else mask & there
+            if not mask.any():
+                raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
+        return conditions.first_user(step), mask
+
+    def _by_chance(self, floor: float, scene: Scene, arm: Any) -> Any:
+        """The arm, or, so that every arm has its least share, any of those that are there."""
+        there = np.arange(len(self.arms)) if scene.available is None else np.flatnonzero(scene.available)
+        coin, which = self._floor_noise.uniform(self.number, 2)
+        return arm if coin > floor * len(there) else int(there[min(int(which * len(there)), len(there) - 1)])
 
     def _chance(self, scene: Scene, arm: Any) -> float | None:
         return None if self.model.arms is None else float(self.shares(scene)[arm])
@@ -255,7 +284,7 @@ class Agent:
                 arm, features = self._played(event)
                 assert event.reward is not None
                 self.pending.append((features, arm, event.reward))
-                if self.batch == 1:
+                if self._at_once:
                     self._renew()
             case "arm":
                 self._add(event)
@@ -272,7 +301,13 @@ class Agent:
 
     def _step(self) -> None:
         self.steps += 1
-        if self.batch > 1 and self.steps % self.batch == 0:
+        if self._at_once:
+            return
+        if self.batch is not None:
+            due = self.steps % self.batch == 0
+        else:
+            due = self.conditions is not None and self.conditions.ends_step(self.steps)
+        if due:
             self._renew()
 
     def _renew(self) -> None:

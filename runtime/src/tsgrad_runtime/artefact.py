@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tsgrad_runtime.checks import BadInput
+from tsgrad_runtime.conditions import Conditions, conditions_of
 from tsgrad_runtime.files import EDITED, FORMAT, checksum, parsed
 from tsgrad_runtime.models import Model, model_of
 from tsgrad_runtime.policies import Policy, policy_of
@@ -19,8 +20,9 @@ class Artefact(NamedTuple):
     name: str
     model: Model
     policy: Policy
-    horizon: int
+    horizon: int  # in users
     arms: tuple[str, ...]
+    conditions: Conditions | None
 
 
 @functools.cache
@@ -47,15 +49,15 @@ def read_artefact(path: str | Path) -> Artefact:
 
 def artefact_of(content: dict[str, Any], where: str) -> Artefact:
     """What the content of a policy file stands for; `where` is named in errors."""
-    if content.get("conditions"):
-        raise BadInput(f"{where}: conditions {sorted(content['conditions'])} can't be played by this version")
     try:
         model = model_of(content["problem"])
-        policy = policy_of(content.get("plays", content["policy"]), model, content["horizon"])
+        conditions = conditions_of(content.get("conditions"), content["horizon"], model.arms)
+        horizon = content["horizon"] if conditions is None else conditions.users
+        policy = policy_of(content.get("plays", content["policy"]), model, horizon)
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
     count = model.arms or 0
     names = tuple(content.get("arms", map(str, range(count))))
     if len(names) != count or len(set(names)) != count:
         raise BadInput(f"{where}: arms must be {count} different names, got {list(names)!r:.80}")
-    return Artefact(content, checksum(content), model, policy, content["horizon"], names)
+    return Artefact(content, checksum(content), model, policy, horizon, names, conditions)

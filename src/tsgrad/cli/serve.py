@@ -19,7 +19,9 @@ def serve(
     port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
     wait: Annotated[float | None, typer.Option(help="Seconds after which the default reward counts.")] = None,
     default: Annotated[float, typer.Option(help="The reward that counts after the wait.")] = 0.0,
-    batch: Annotated[int, typer.Option(help="Renew the belief every so many decisions.")] = 1,
+    batch: Annotated[
+        int | None, typer.Option(help="Renew the belief every so many decisions; as trained for unless given.")
+    ] = None,
     rate: Annotated[float, typer.Option(help="Requests a second, at most.")] = 20_000.0,
     renewal: Annotated[float, typer.Option(help="Seconds after which other processes' rewards are learned.")] = 1.0,
 ) -> None:

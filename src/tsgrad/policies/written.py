@@ -43,10 +43,11 @@ def policy_content(
     arms: Sequence[str] | None = None,
     lineage: Sequence[dict[str, Any]] = (),
     expected: dict[str, float] | None = None,
+    users: int | None = None,
 ) -> dict[str, Any]:
-    """What a policy file holds."""
+    """What a policy file holds; `users` is the horizon in users, where its steps are batches of them."""
     horizon = check_count("horizon", horizon, least=1)
-    ready = prepared(policy, problem, horizon)
+    ready = prepared(policy, problem, horizon if users is None else users)
     content: dict[str, Any] = {"policy": to_data(policy), "problem": to_data(problem), "horizon": horizon}
     if registered_name(type(ready)) is not None and to_data(ready) != content["policy"]:
         content["plays"] = to_data(ready)

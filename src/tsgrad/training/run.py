@@ -56,7 +56,9 @@ class Run(NamedTuple):
             known["regret"] -= self.gain
             known |= {"gain": self.gain, "gain_standard_error": self.gain_standard_error}
         start = {"policy": registered_name(type(self.start)), **self.provenance}
-        content = policy_content(self.policy, self.problem, self.provenance["horizon"], arms, [start], known)
+        horizon = self.provenance["horizon"]
+        users = self.conditions.users(horizon)
+        content = policy_content(self.policy, self.problem, horizon, arms, [start], known, users)
         if self.conditions.table:
             content["conditions"] = self.conditions.table
         write_json(path, "policy", {**self.provenance, **content})

@@ -84,7 +84,7 @@ def train(
     if policy is None:
         policy = default_policy(problem)
         # Conditions are of one horizon.
-        checked_settings = checked_settings.warmed_up() if conditions.every_user else checked_settings
+        checked_settings = checked_settings.warmed_up() if conditions.trivial else checked_settings
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')

@@ -1,0 +1,84 @@
+"""What of an experiment's conditions its player must see to: when beliefs are renewed, floors, arms that come and go.
+
+Late rewards need nothing: they count when they come. So does the choice at the end, which is not the policy's.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+
+
+class Conditions(NamedTuple):
+    """Steps of users who all see the same belief. Axes: `ends` [T], the users up to the end of each step; `available`
+    [T, K], or None where all arms are there at all times.
+
+        >>> week = conditions_of({"batch": 200, "floor": 0.02}, horizon=7, arms=10)
+        >>> week.users, week.step(0), week.step(200), week.first_user(1)
+        (1400, 0, 1, 201)
+    """
+
+    ends: Any
+    floor: float
+    available: Any
+
+    @property
+    def users(self) -> int:
+        """How many there are in all: what policies take for the horizon."""
+        return int(self.ends[-1])
+
+    @property
+    def batches(self) -> bool:
+        """Whether any step has more than one user."""
+        return self.users > len(self.ends)
+
+    def step(self, users: int) -> int:
+        """In which step the next user comes, after so many; the last one goes on."""
+        return min(int(np.searchsorted(self.ends, users, side="right")), len(self.ends) - 1)
+
+    def first_user(self, step: int) -> int:
+        """The number of a step's first user, counted from one."""
+        return 1 + (int(self.ends[step - 1]) if step else 0)
+
+    def ends_step(self, users: int) -> bool:
+        """Whether a step ends after so many users."""
+        place = int(np.searchsorted(self.ends, users))
+        return place == len(self.ends) or bool(self.ends[place] == users)
+
+    def floored(self, shares: FloatArray, available: Any) -> FloatArray:
+        """Shares [K] with the least one mixed in: floor + (1 - K floor) share, of the K arms that are there."""
+        there = np.ones(len(shares), bool) if available is None else available
+        return np.where(there, self.floor + (1 - np.sum(there) * self.floor) * shares, 0.0)
+
+
+def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | None:
+    """From what a policy file says; None where there is nothing to see to."""
+    if not table:
+        return None
+    if table.get("allocation", "independent") != "independent":
+        raise BadInput(
+            f"conditions: allocation {table['allocation']!r:.40} can't be played user by user: train with 'independent'"
+        )
+    sizes = table.get("batch", 1)
+    many = sizes if isinstance(sizes, list) else [sizes]
+    counts = [check_count("conditions: batch", size, least=1) for size in many]
+    if len(counts) not in (1, horizon):
+        raise BadInput(f"conditions: batch must be one number or {horizon}, one a step, got {len(counts)}")
+    floor = float(check_array("conditions: floor", table.get("floor", 0.0)))
+    if not 0 <= floor * (arms or 1) <= 1 + 1e-12:
+        raise BadInput(f"conditions: floor must be from 0 to one over the number of arms, got {floor}")
+    ends = np.cumsum(np.broadcast_to(np.asarray(counts, np.int64), (horizon,)))
+    return Conditions(ends, floor, _mask(table.get("available"), horizon, arms))
+
+
+def _mask(available: Any, horizon: int, arms: int | None) -> Any:
+    if available is None:
+        return None
+    given = np.asarray(available)
+    if given.dtype != np.bool_ and given.shape == (arms, 2):
+        steps = np.arange(1, horizon + 1)[:, None]
+        given = (given[:, 0] <= steps) & (steps <= given[:, 1])
+    if given.dtype != np.bool_ or given.shape != (horizon, arms) or not given.any(axis=1).all():
+        raise BadInput(f"conditions: available must have an arm for each of {horizon} steps, got {available!r:.80}")
+    return given

@@ -1,0 +1,95 @@
+"""Policies that were trained under conditions, played user by user."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tsgrad as tg
+from false_alarms import z_bound
+from tsgrad_runtime import Agent, BadInput
+from tsgrad_runtime.artefact import artefact_of
+
+COINS = {
+    "policy": {"kind": "thompson"},
+    "problem": {"kind": "bernoulli", "alpha": [1.0, 1.0, 2.0], "beta": [1.0, 1.0, 2.0]},
+    "arms": ["a", "b", "c"],
+}
+
+
+def agent(horizon, **conditions):
+    return Agent(artefact_of({**COINS, "horizon": horizon, "conditions": conditions}, "test"), seed=3)
+
+
+def test_beliefs_are_renewed_at_the_end_of_a_step_and_time_stands_still_within_it():
+    one = agent(3, batch=[2, 3, 1])
+    assert one.artefact.horizon == 6
+    seen = []
+    for _ in range(6):
+        seen.append((one.scene().t, int(one.belief[0].sum())))
+        decision = one.decide()
+        one.reward(decision.id, 1.0)
+    # The reward of a step's last user comes when its belief has been renewed: it counts at the end of the next.
+    assert seen == [(1, 0), (1, 0), (3, 1), (3, 1), (3, 1), (6, 4)]
+
+
+def test_a_floor_is_part_of_chances_and_choices():
+    """20,000 decisions at a frozen belief: each share within z, a false alarm once in 1,000 seeds."""
+    one = agent(1, batch=50_000, floor=0.2)
+    one.belief[0][:] = [[200, 0, 0], [0, 200, 200]]  # successes, failures
+    decisions = one.decide(users=20_000)
+    shares = one.shares(one.scene())
+    np.testing.assert_allclose(shares, [0.6, 0.2, 0.2], atol=1e-6)
+    counts = np.array([sum(decision.arm == name for decision in decisions) for name in one.arms]) / 20_000
+    assert np.max(np.abs(counts - shares) / np.sqrt(shares * (1 - shares) / 20_000)) < z_bound(3)
+
+
+def test_arms_come_and_go():
+    one = agent(4, available=[[1, 2], [1, 4], [3, 4]])
+    played = [one.decide().arm for _ in range(40)]
+    assert set(played[:2]) <= {"a", "b"}
+    assert set(played[2:]) == {"b", "c"}
+    with pytest.raises(BadInput, match="available must name an arm that is there at step 4"):
+        one.decide(available=["a"])
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        ({"allocation": "proportional"}, "can't be played user by user: train with 'independent'"),
+        ({"batch": [1, 2]}, "batch must be one number or 3, one a step, got 2"),
+        ({"batch": 0}, "batch must be"),
+        ({"floor": 0.5}, "floor must be from 0 to one over the number of arms, got 0.5"),
+        ({"available": [[True, True]]}, "available must have an arm for each of 3 steps"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(conditions, message):
+    with pytest.raises(BadInput, match=message):
+        agent(3, **conditions)
+
+
+def test_user_by_user_it_earns_what_simulation_says(tmp_path):
+    """600 experiments of 3 steps of 20 users, rewards seen a step late: a false alarm once in 1,000 seeds."""
+    problem = tg.BernoulliBandit(alpha=1.0, beta=1.0, arms=3)
+    conditions = tg.Conditions(batch=20, delay=1, floor=0.05)
+    run = tg.train(
+        problem, horizon=3, episodes=256, iterations=3, validation_episodes=256, seed=0, conditions=conditions
+    )
+    run.save(tmp_path / "policy.json")
+    assert json.loads((tmp_path / "policy.json").read_text())["conditions"]["batch"] == 20
+    generator, earned = np.random.default_rng(5), []
+    for seed in range(600):
+        player = Agent.load(tmp_path / "policy.json", seed=seed)
+        rates = generator.beta(1.0, 1.0, 3)
+        late, total = [], 0.0
+        for _ in range(3):
+            decisions = [player.decide() for _ in range(19)]
+            for decision in late:  # before the step ends: its last decision renews the belief
+                player.reward(decision.id, float(generator.random() < rates[int(decision.arm)]))
+            decisions.append(player.decide())
+            total += sum(rates[int(decision.arm)] for decision in decisions)
+            late = decisions
+        earned.append(60 * rates.max() - total)
+    expected = tg.simulate(problem, run.policy, horizon=3, episodes=8192, seed=1, conditions=conditions).regret
+    error = np.hypot(np.std(earned) / np.sqrt(600), np.std(expected) / np.sqrt(8192))
+    assert abs(np.mean(earned) - np.mean(expected)) < z_bound(1) * error
