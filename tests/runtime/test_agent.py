@@ -157,7 +157,7 @@ def test_a_snapshot_of_another_policy_is_refused(tmp_path):
         ({"problem": {"kind": "gaussian", "prior_mean": [0.0]}}, "missing"),
         ({"problem": {"kind": "bernoulli", "alpha": [1.0], "beta": [-1.0]}}, "beta"),
         ({"arms": ["a"]}, "arms"),
-        ({"conditions": {"batch": 3}}, "conditions"),
+        ({"conditions": {"batch": 0}}, "conditions"),
         ({"policy": {"kind": "bonus", "bonus": [0, 0], "log_spread": [0, 0]}}, "coefficients"),
         ({"policy": {"kind": "index", "table": [[0.0]]}}, "table"),
     ],
