@@ -1,11 +1,13 @@
 """The command line, as a person would use it."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 import pytest
 
@@ -50,6 +52,16 @@ def trained(tmp_path_factory):
     result = tsgrad("train", folder / "config.toml", "--out", folder / "run")
     assert result.returncode == 0, result.stderr
     return folder, result
+
+
+def test_train_under_conditions(tmp_path):
+    # What a file says of the experiment reaches training, not only what it says of the problem.
+    text = CONFIGURATION.format(iterations=2).replace('score = "draw"', "")
+    (tmp_path / "week.toml").write_text(text + "\n[conditions]\nbatch = 25\nfloor = 0.1\n")
+    result = tsgrad("train", tmp_path / "week.toml", "--out", tmp_path / "run", "--no-report")
+    assert result.returncode == 0, result.stderr
+    assert tomllib.loads((tmp_path / "run" / "config.toml").read_text())["conditions"] == {"batch": 25, "floor": 0.1}
+    assert json.loads((tmp_path / "run" / "policy.json").read_text())["conditions"] == {"batch": 25, "floor": 0.1}
 
 
 def test_train(trained):

@@ -49,7 +49,12 @@ def train(
     settings = configuration.training.model_dump(exclude_unset=True)
     estimator = configuration.build_estimator(problem)
     policy = configuration.build_policy(problem) if configuration.policy else None
-    _finish(lambda: run_training(problem, policy, estimator, out=out, progress=True, **settings), out, report)
+    conditions = configuration.build_conditions()
+    _finish(
+        lambda: run_training(problem, policy, estimator, out=out, progress=True, conditions=conditions, **settings),
+        out,
+        report,
+    )
 
 
 def resume(

@@ -17,6 +17,7 @@ from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
+from tsgrad.report.conditions_section import conditions_section
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
 from tsgrad.report.meta_parameters import bonus_section, meta_parameter_section
 from tsgrad.report.sections import comparison_section, gain_section, headline, key_figures, limit_section
@@ -49,6 +50,8 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison, others))]
     if comparison.bound is not None:
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
+    if not run.conditions.trivial:
+        sections.append(conditions_section(problem, run.policy, run.conditions, comparison, TRAINED))
     sections += [
         gain_section(comparison, TRAINED, labels),
         bonus_section(run.policy)

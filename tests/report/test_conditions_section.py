@@ -1,0 +1,32 @@
+"""The experiment as it is run, in a report."""
+
+import tsgrad as tg
+from tsgrad.report.run_report import run_report
+from tsgrad.report.style import figure_bytes
+
+
+def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
+    """Conditions in a file reach training and the policy's own file."""
+    conditions = tg.Conditions(batch=30, delay=1, floor=0.05, after=50)
+    tg.train(
+        tg.BernoulliBandit(arms=7),
+        horizon=3,
+        episodes=256,
+        iterations=2,
+        validation_episodes=256,
+        conditions=conditions,
+        out=tmp_path / "run",
+    )
+    report = run_report(tmp_path / "run", episodes=256, rivals=False)
+    (section,) = [section for section in report.sections if section.heading == "The experiment as it is run"]
+    assert section.paragraphs[0] == (
+        "The experiment: 3 steps of 30 users; rewards are seen 1 step late; every arm gets at least 5% of the users;"
+        " 50 users get the best arm afterwards."
+    )
+    assert section.paragraphs[1].startswith("The first 2 batches are blind: nothing is known yet. That costs ")
+    assert "goes to 50 more users" in section.paragraphs[2]
+    (picture,) = section.blocks
+    for width in ("wide", "narrow"):
+        figure = picture.draw(width)
+        assert len(figure.axes[0].get_legend().get_texts()) == 6  # five arms, and all others
+        assert figure_bytes(figure, "svg").startswith(b"<?xml")
