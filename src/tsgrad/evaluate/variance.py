@@ -11,7 +11,15 @@ from rich.table import Table
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count, check_type
-from tsgrad.estimate import BASELINES, METRICS, Estimator, ScoreName, episode_gradients, gradient_engine
+from tsgrad.estimate import (
+    BASELINES,
+    METRICS,
+    Estimator,
+    GradientName,
+    ScoreName,
+    episode_gradients,
+    gradient_engine,
+)
 from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
@@ -116,6 +124,7 @@ def estimator_pairs(
     single_time: bool = False,
     world: Literal["true", "posterior"] = "true",
     score: ScoreName = "conditional",
+    gradient: GradientName = "auto",
 ) -> dict[str, Estimator]:
     """All pairs of metric and baseline that the problem admits; options go to those that take them.
 
@@ -134,6 +143,7 @@ def estimator_pairs(
                 lookaheads=lookaheads if any(kind.looks_ahead for kind in kinds) else None,
                 single_time=single_time,
                 world=world,
+                gradient=gradient,
                 score=score,
             )
     return pairs
