@@ -6,7 +6,6 @@ from tsgrad.report.style import figure_bytes
 
 
 def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
-    """Conditions in a file reach training and the policy's own file."""
     conditions = tg.Conditions(batch=30, delay=1, floor=0.05, after=50)
     tg.train(
         tg.BernoulliBandit(arms=7),

@@ -98,7 +98,12 @@ def _gradient_block(
     first rollout of each episode.
     """
     rollouts, world = most_rollouts(estimators), estimators[0].world
-    ways = [gradient_used(problem, policy, estimator, workload.conditions) for estimator in estimators]
+    conditions = workload.conditions
+    ways = (
+        []  # of single users there are scores alone
+        if conditions.every_user
+        else [gradient_used(problem, policy, estimator, conditions) for estimator in estimators]
+    )
 
     def one(number: UInt32[Array, ""]) -> Any:
         home = workload.address.with_episode(number)
@@ -125,7 +130,7 @@ def _gradient_block(
     if fisher:
         played, weights = steps
         counted = jnp.where(real[:, None], weights, 0)
-        how = Play(crowd_of(workload.conditions, problem, policy), workload.conditions)
+        how = Play(crowd_of(conditions, problem, policy), conditions)
         products = step_products(problem.model, policy, played, counted, estimators[0].score, how)
     return Moments.of(gradients, real), Moments.of(regrets, real), products
 

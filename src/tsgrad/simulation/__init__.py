@@ -13,11 +13,10 @@ from tsgrad.simulation.engines import (
     over_blocks,
 )
 from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulated, simulation_engine, why_not_native
-from tsgrad.simulation.feedback import AT_ONCE, Feedback, Item, State, feedback_of
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
-from tsgrad.simulation.step import Taken, start, take_step
+from tsgrad.simulation.step import AT_ONCE, Feedback, Item, State, Taken, feedback_of, start, take_step
 from tsgrad.simulation.workload import (
     BLOCK,
     CHUNK,

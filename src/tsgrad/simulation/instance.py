@@ -11,7 +11,7 @@ from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
 from tsgrad.simulation.conditions import EVERY_USER, Conditions
 from tsgrad.simulation.crowd import ONE_USER, Crowd
-from tsgrad.simulation.feedback import Feedback, feedback_of
+from tsgrad.simulation.step import Feedback, feedback_of
 from tsgrad.streams import Address, Noise, Stream
 
 LATER_CONTEXTS = 8  # of users after the end, over which the final choice is averaged where contexts differ

@@ -10,9 +10,8 @@ from tsgrad.laws import Law
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import Context, Problem
 from tsgrad.simulation.conditions import EVERY_USER
-from tsgrad.simulation.feedback import State
 from tsgrad.simulation.rollout import Trajectory
-from tsgrad.simulation.step import Taken, start, take_step
+from tsgrad.simulation.step import State, Taken, start, take_step
 from tsgrad.streams import Address, Purpose, Stream
 
 

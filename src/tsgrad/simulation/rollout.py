@@ -10,9 +10,8 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.policies import Policy, SamplingPolicy
 from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.simulation.crowd import PolicyNoise, crowd_of
-from tsgrad.simulation.feedback import Item, State
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulation.step import Taken, start, take_step
+from tsgrad.simulation.step import Item, State, Taken, start, take_step
 from tsgrad.simulation.workload import Traced
 from tsgrad.streams import Address, Stream
 

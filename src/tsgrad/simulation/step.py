@@ -1,15 +1,181 @@
 """The transition: one step of an episode, written once. Rollouts, replays, look-aheads and oracles are made of it.
 
-The crowd says who comes and what they play and earn, the feedback what is seen of it.
+The crowd says who comes and what they play and earn, the feedback when that is seen: what is on its way travels with
+the state, in arrays of fixed size.
 """
 
+import abc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Integer
+
 from tsgrad.policies import Policy
 from tsgrad.problems import Context, Problem
-from tsgrad.simulation.crowd import ONE_USER, Crowd
-from tsgrad.simulation.feedback import AT_ONCE, Feedback, Item, State
+from tsgrad.simulation.conditions import Conditions
+from tsgrad.simulation.crowd import ONE_USER, Counted, Crowd
+
+
+class State(NamedTuple):
+    """What goes from step to step: what is believed, what the policy remembers, and what is still to be seen."""
+
+    belief: Any
+    memory: Any
+    pending: Any = None
+
+
+class Item(NamedTuple):
+    """What happened at a step, until it is seen."""
+
+    context: Context
+    played: Any
+    paid: Any
+
+
+class Feedback(eqx.Module):
+    """When rewards are seen."""
+
+    @abc.abstractmethod
+    def nothing(self, model: Problem, shapes: Callable[[], Item]) -> Any:
+        """What is on its way before the first step, from the shapes of what a step adds."""
+
+    @abc.abstractmethod
+    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+        """The state after a step: belief and memory renewed by what has become visible."""
+
+    @abc.abstractmethod
+    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+        """The belief once all that will ever be seen has been."""
+
+
+class AtOnce(Feedback):
+    """A reward is seen before the next choice."""
+
+    def nothing(self, model: Problem, shapes: Callable[[], Item]) -> None:
+        return None
+
+    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+        return State(*crowd.renew(model, policy, state.belief, state.memory, *item, None))
+
+    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+        return state.belief
+
+
+class Queue(NamedTuple):
+    """The last steps, the oldest first, and how many steps there were."""
+
+    items: Item
+    steps: Integer[Array, ""]
+
+    @classmethod
+    def empty(cls, shapes: Item, length: int) -> "Queue":
+        """Before the first step."""
+        return cls(jax.tree.map(lambda leaf: jnp.zeros((length, *leaf.shape), leaf.dtype), shapes), jnp.int32(0))
+
+    def and_then(self, item: Item) -> "Queue":
+        """With one more step, and without the oldest."""
+        items = jax.tree.map(lambda old, new: jnp.concatenate([old[1:], new[None]]), self.items, item)
+        return Queue(items, self.steps + 1)
+
+
+class AfterSteps(Feedback):
+    """A reward is seen a fixed number of steps later."""
+
+    delay: int = eqx.field(static=True)
+
+    def nothing(self, model: Problem, shapes: Callable[[], Item]) -> Queue:
+        return Queue.empty(shapes(), self.delay)
+
+    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+        queue: Queue = state.pending
+        oldest: Item = jax.tree.map(lambda leaf: leaf[0], queue.items)
+        renewed = crowd.renew(model, policy, state.belief, state.memory, *oldest, queue.steps >= self.delay)
+        return State(*renewed, queue.and_then(item))
+
+    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+        queue: Queue = state.pending
+
+        def see(known: Any, inputs: Any) -> tuple[Any, None]:
+            place: Any = inputs[0]
+            item: Item = inputs[1]
+            belief, memory = known
+            return crowd.renew(model, policy, belief, memory, *item, queue.steps >= self.delay - place), None
+
+        known = (state.belief, state.memory)
+        return jax.lax.scan(see, known, (jnp.arange(self.delay), queue.items))[0][0]
+
+
+class AfterAnyTime(Feedback):
+    """Each reward has a delay of its own, up to a longest one, or is never seen. The oldest are seen first."""
+
+    longest: int = eqx.field(static=True)
+
+    def nothing(self, model: Problem, shapes: Callable[[], Item]) -> Queue:
+        return Queue.empty(shapes(), self.longest + 1)
+
+    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+        queue = state.pending.and_then(item)
+        belief, memory = self._seen(crowd, model, policy, state, queue, lambda delay, age: delay == age)
+        return State(belief, memory, queue)
+
+    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+        later = self._seen(
+            crowd, model, policy, state, state.pending, lambda delay, age: (delay > age) & (delay <= self.longest)
+        )
+        return later[0]
+
+    def _seen(self, crowd: Crowd, model: Problem, policy: Policy, state: State, queue: Queue, which: Any) -> Any:
+        def see(known: Any, inputs: Any) -> tuple[Any, None]:
+            age: Any = inputs[0]
+            item: Item = inputs[1]
+            belief, memory = known
+            seen = which(item.paid.delay, age) & (queue.steps > age)
+            return crowd.renew(model, policy, belief, memory, *item, seen), None
+
+        ages = jnp.arange(self.longest, -1, -1)
+        return jax.lax.scan(see, (state.belief, state.memory), (ages, queue.items))[0]
+
+
+class SumsLater(Feedback):
+    """Sums of rewards, of which parts are seen later: what they add to the belief waits at its step of arrival."""
+
+    longest: int = eqx.field(static=True)
+    all_late: bool = eqx.field(static=True)  # by the longest delay, all of them
+
+    def nothing(self, model: Any, shapes: Callable[[], Item]) -> Any:
+        one = model.prior(0)
+        return jax.tree.map(lambda leaf: jnp.zeros((self.longest + 1, *leaf.shape), leaf.dtype), one)
+
+    def learn(self, crowd: Crowd, model: Any, policy: Policy, state: State, item: Item) -> State:
+        if self.all_late:
+            waiting = jax.tree.map(
+                lambda old, new: old.at[-1].add(new), state.pending, model.evidence_of_sums(item.paid)
+            )
+        else:
+            evidence = jax.vmap(model.evidence_of_sums)(item.paid)
+            waiting = jax.tree.map(lambda old, new: old + new[:-1], state.pending, evidence)  # the last is never seen
+        belief = jax.tree.map(lambda known, now: known + now[0], state.belief, waiting)
+        moved = jax.tree.map(lambda leaf: jnp.concatenate([leaf[1:], jnp.zeros_like(leaf[:1])]), waiting)
+        return State(belief, state.memory, moved)
+
+    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+        return jax.tree.map(lambda known, waiting: known + jnp.sum(waiting, axis=0), state.belief, state.pending)
+
+
+AT_ONCE = AtOnce()
+
+
+def feedback_of(conditions: Conditions, crowd: Crowd) -> Feedback:
+    """When a crowd's rewards are seen under conditions."""
+    if conditions.at_once:
+        return AT_ONCE
+    fixed = isinstance(conditions.delay, int)
+    if isinstance(crowd, Counted):
+        return SumsLater(conditions.longest, fixed)
+    return AfterSteps(conditions.longest) if fixed else AfterAnyTime(conditions.longest)
 
 
 class Taken(NamedTuple):

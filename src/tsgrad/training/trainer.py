@@ -151,10 +151,8 @@ class _Training:
         )
         policy = ready_for(problem, policy, self.batch)
         score = score_used(problem, policy, estimator, self.batch.users)
-        if conditions.every_user:
-            estimator = estimator.with_score(score)
-        else:
-            estimator = estimator.with_score(score, gradient_used(problem, policy, estimator, conditions))
+        gradient = gradient_used(problem, policy, estimator, conditions)
+        estimator = estimator.with_score(score, None if conditions.every_user else gradient)
         self.conditions = conditions
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
         self.optimizer = build_optimizer(
