@@ -96,7 +96,7 @@ class Instances(NamedTuple):
     """The world and all rewards of N episodes of Gaussian arms, and the best available arm of every step."""
 
     means: np.ndarray  # [N, K]
-    rewards: np.ndarray  # [N, T, K]
+    rewards: np.ndarray  # [N, T, K]: what each play of an arm pays, the first first
     best: np.ndarray  # [N, T]
 
 
@@ -135,7 +135,8 @@ def played(policy, world, mask, rollout):
         scores.append(np.concatenate([z / std * share, of_variance, of_ratio, of_variance * log_left], axis=1))
         arms.append(arm), counts.append(pulls), sums.append(total)
         one = np.eye(GAUSSIAN.arms)[arm]
-        pulls, total = pulls + one, total + one * world.rewards[:, t]
+        turn = pulls.astype(int)[:, None]  # of each arm's next play
+        pulls, total = pulls + one, total + one * np.take_along_axis(world.rewards, turn, axis=1)[:, 0]
     return Played(*(np.stack(each, axis=1) for each in (arms, counts, sums, scores)))
 
 
@@ -148,6 +149,12 @@ def from_here_on(steps):
     return np.cumsum(steps[:, ::-1], axis=1)[:, ::-1]
 
 
+def paid(world, arms):
+    """What the arms played [N, T] pay: [N, T]."""
+    one = np.eye(GAUSSIAN.arms, dtype=int)[arms]
+    return at(np.take_along_axis(world.rewards, np.cumsum(one, axis=1) - one, axis=1), arms)
+
+
 def at(values, arm):
     """The entry of each step's arm: [N, T] from [N, T, K]."""
     return np.take_along_axis(values, arm[..., None], axis=2)[..., 0]
@@ -156,20 +163,20 @@ def at(values, arm):
 def earned(metric, world, run, arms):
     """What `arms` [N, T] earn by a metric, from each step on; `run` is the belief that `fin` and `bayes` read."""
     if metric == "obs":
-        return from_here_on(at(world.rewards, arms))
+        return from_here_on(paid(world, arms))
     if metric == "mean":
         return from_here_on(np.take_along_axis(world.means, arms, axis=1))
     if metric == "bayes":
         return from_here_on(at(posterior_means(run.pulls, run.total), arms))
-    left = T - np.arange(T)[:, None]
-    estimates = posterior_means(run.pulls + left, run.total + from_here_on(world.rewards))
+    known = (run.pulls + T - np.arange(T)[:, None]).astype(int)  # plays of each arm by the end, if it alone is played
+    estimates = posterior_means(known, np.take_along_axis(np.cumsum(world.rewards, axis=1), known - 1, axis=1))
     return np.sum(from_here_on(np.eye(GAUSSIAN.arms)[arms]) * estimates, axis=2)
 
 
 def oracle_run(world):
     """What is seen by whoever plays the best available arm of every step, before each step."""
     one = np.eye(GAUSSIAN.arms)[world.best]
-    before = [np.cumsum(steps, axis=1) - steps for steps in (one, one * world.rewards)]
+    before = [np.cumsum(steps, axis=1) - steps for steps in (one, one * paid(world, world.best)[..., None])]
     return Played(world.best, *before, score=None)
 
 
@@ -194,7 +201,7 @@ def test_the_same_episodes_as_played_slowly():
     run = played(policy, world, mask, rollout=0)
     found = simulated(GAUSSIAN, policy, mask)
     np.testing.assert_array_equal(found["arms"][0, :N], run.arm)
-    np.testing.assert_allclose(found["rewards"][0, :N], at(world.rewards, run.arm), atol=1e-12)
+    np.testing.assert_allclose(found["rewards"][0, :N], paid(world, run.arm), atol=1e-12)
     lost = np.take_along_axis(world.means, world.best, axis=1) - np.take_along_axis(world.means, run.arm, axis=1)
     np.testing.assert_allclose(found["regret"][0, :N], lost.sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(found["step_regret"][0], lost.sum(axis=0), atol=1e-11)

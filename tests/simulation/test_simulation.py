@@ -41,11 +41,29 @@ def test_summaries_are_those_of_the_trajectories():
 
 
 def test_every_policy_sees_the_same_instance():
-    """Whatever is played: the reward of an arm at a step, seen by two policies, is the same."""
+    """Whatever is played, and when: the first play of an arm pays the same to two policies, and so does every other."""
     problem = tg.GaussianBandit(arms=2, prior_mean=[0, 1])
     runs = [
         tg.simulate(problem, policy, horizon=6, episodes=500, seed=2, trajectories=True).trajectories
         for policy in (tg.Thompson(), tg.ReshapedThompson(tg.GaussianBandit(arms=2, prior_mean=[1, 0])))
+    ]
+    assert 0.2 < (runs[0].arm == runs[1].arm).mean() < 0.9
+    shared = 0
+    for arm in range(2):
+        for episode in range(500):
+            first, second = (run.reward[episode][run.arm[episode] == arm] for run in runs)
+            both = min(len(first), len(second))
+            np.testing.assert_array_equal(first[:both], second[:both])
+            shared += both
+    assert shared > 1000
+
+
+def test_users_with_features_have_one_reward_of_each_arm():
+    """There the reward belongs to the user: who sees the same user and plays the same arm gets the same."""
+    problem = tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2))
+    runs = [
+        tg.simulate(problem, policy, horizon=6, episodes=200, seed=2, trajectories=True).trajectories
+        for policy in (tg.Thompson(), tg.Greedy())
     ]
     same = runs[0].arm == runs[1].arm
     assert 0.2 < same.mean() < 0.9

@@ -126,11 +126,21 @@ class FiniteSampleMean(Metric):
         model, instance = episode.model, episode.instance
         assert isinstance(model, IndependentArms)
         arms = jnp.arange(model.arms)
-        rewards = jax.vmap(lambda t, context: jax.vmap(lambda arm: instance.reward(t, context, arm))(arms))(
+        turns = jax.vmap(lambda turn, context: jax.vmap(lambda arm: instance.reward(turn, context, arm))(arms))(
             instance.times, instance.contexts
         )
-        evidence = jax.vmap(model.evidence)(rewards)
-        known = jax.tree.map(lambda belief, added: belief + from_here_on(added), rollout.belief, evidence)
+        evidence = jax.vmap(model.evidence)(turns)
+        if instance.no_plays() is None:
+            known = jax.tree.map(lambda belief, added: belief + from_here_on(added), rollout.belief, evidence)
+        else:
+            # By the end an arm would have been played as often as before t, and in all steps from t on.
+            played = rollout.arm[:, None] == arms
+            last = jnp.cumsum(played, axis=0) - played + episode.left[:, None]
+            known = jax.tree.map(
+                lambda prior, added: prior + jnp.take_along_axis(jnp.cumsum(added, axis=0), last - 1, axis=0),
+                model.prior(instance.horizon),
+                evidence,
+            )
         return jax.vmap(lambda belief, context: model.posterior_means(belief, context))(known, instance.contexts)
 
 
@@ -157,7 +167,8 @@ class PosteriorMean(SeparableMetric):
     def oracle_rewards(self, episode: Episode) -> Float[Array, "T"]:
         model, instance = episode.model, episode.instance
 
-        def pull_best(belief: Any, inputs: tuple[Any, Any, Any]) -> tuple[Any, Float[Array, ""]]:
+        def pull_best(known: tuple[Any, Any], inputs: tuple[Any, Any, Any]) -> tuple[Any, Float[Array, ""]]:
+            belief, plays = known
             t, context, best = inputs
             expected = instance.crowd.summed(
                 lambda context, arm: model.posterior_mean(belief, context, arm), context, best
@@ -165,16 +176,16 @@ class PosteriorMean(SeparableMetric):
             later, _ = take_step(
                 model,
                 Thompson(),  # whoever pulls, it has no memory
-                State(belief, None),
+                State(belief, None, plays=plays),
                 context,
                 choose=lambda: (None, best),
-                pay=lambda best: _all_at_once(instance.pay(t, context, best)),
+                pay=lambda best: _all_at_once(instance.pay(t, context, best, plays)),
                 crowd=instance.crowd,
             )
-            return later.belief, expected
+            return (later.belief, later.plays), expected
 
         steps = (instance.times, instance.contexts, instance.best_arms())
-        _, expected = jax.lax.scan(pull_best, model.prior(instance.users), steps)
+        _, expected = jax.lax.scan(pull_best, (model.prior(instance.users), instance.no_plays()), steps)
         return expected
 
 

@@ -27,9 +27,11 @@ class BernoulliArms {
     }
   }
 
-  void rewards(const Keys& keys, int t, const Choice<Real>& arm, const Lanes<Real>& mean, Lanes<Real>& reward) const {
+  // Of the turns of arms: which play of its arm each is, counted from 1.
+  void rewards(const Keys& keys, const Turns& turn, const Choice<Real>& arm, const Lanes<Real>& mean,
+               Lanes<Real>& reward) const {
     TSGRAD_EACH_LANE
-      reward[l] = uniform_at<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l])) < mean[l] ? Real(1) : Real(0);
+      reward[l] = uniform_at<Real>(keys[l], turn[l], static_cast<std::uint32_t>(arm[l])) < mean[l] ? Real(1) : Real(0);
   }
 
   // What a reward adds to the total of its arm.

@@ -33,7 +33,8 @@ class Group {
 
   Group(const Kernel& kernel, const Plan& plan)
       : kernel_(kernel), plan_(plan), mask_(plan.available, kernel.arms.count), oracle_(kernel.arms, mask_),
-        theta_(row_of(kernel.arms.count)), table_total_(theta_.size()), table_past_(theta_.size()),
+        theta_(row_of(kernel.arms.count)),
+        seen_(plan.metric == Metric::kFin ? theta_.size() * (kernel.horizon + 1) : 0),
         gradient(row_count(kernel.law.score()) * kLanes) {
     for (int r = 0; r < plan.rollouts; ++r) runs_.emplace_back(kernel);
   }
@@ -88,7 +89,9 @@ class Group {
   void step(Run<Kernel>& run, int t, const Score& score) {
     kernel_.law.draw(run.cache, run.keys, run.belief(), t, mask_.at(t), score, run.arm);
     TSGRAD_EACH_LANE run.mean[l] = theta_[run.arm[l] * kLanes + l];
-    kernel_.arms.rewards(reward_keys_, t, run.arm, run.mean, run.reward);
+    Turns turn;
+    TSGRAD_EACH_LANE turn[l] = static_cast<std::uint32_t>(run.pulls[run.arm[l] * kLanes + l]) + 1u;
+    kernel_.arms.rewards(reward_keys_, turn, run.arm, run.mean, run.reward);
   }
 
   // A decision with its score: the sum of all so far (Keep) or its own; of the chosen time alone, times T (Single).
@@ -123,10 +126,8 @@ class Group {
         accumulate(run);
         run.learn(kernel_);
       }
-      if constexpr (!Separable) {
-        see_table(t, table_past_);
+      if constexpr (!Separable)
         if (mask_) oracle_.pass_step();
-      }
     }
   }
 
@@ -167,13 +168,9 @@ class Group {
       TSGRAD_EACH_LANE run.value[l] -= oracle_.mean[l];
     } else {
       Lanes<Real> reward, expected;
-      kernel_.arms.rewards(reward_keys_, t, oracle_.arm, oracle_.mean, reward);
-      if (plan_.metric == Metric::kObs) {
-        TSGRAD_EACH_LANE run.value[l] -= reward[l];
-      } else {
-        oracle_.expect_and_learn(reward, expected);
-        TSGRAD_EACH_LANE run.value[l] -= expected[l];
-      }
+      oracle_.play(reward_keys_, reward, expected);
+      const Lanes<Real>& earned = plan_.metric == Metric::kObs ? reward : expected;
+      TSGRAD_EACH_LANE run.value[l] -= earned[l];
     }
   }
 
@@ -192,7 +189,7 @@ class Group {
     TSGRAD_EACH_LANE run.value[l] -= sum[l];
   }
 
-  // For `fin`: how often each run pulls each arm in all, and what every arm would have paid in all.
+  // For `fin`: how often each run pulls each arm in all, and what every arm pays in any number of plays.
   void look_at_the_end() {
     for (Run<Kernel>& run : runs_) {
       for (int t = 1; t <= kernel_.horizon; ++t) {
@@ -204,27 +201,28 @@ class Group {
       run.forget(kernel_);
     }
     if (mask_) oracle_.look_ahead(kernel_.horizon);
-    std::fill(table_total_.begin(), table_total_.end(), Real(0));
-    std::fill(table_past_.begin(), table_past_.end(), Real(0));
-    for (int t = 1; t <= kernel_.horizon; ++t) see_table(t, table_total_);
-  }
-
-  void see_table(int t, Buffer<Real>& sums) {
+    std::fill(seen_.begin(), seen_.begin() + theta_.size(), Real(0));
+    Turns turn;
     Choice<Real> arm;
     Lanes<Real> mean, reward;
-    for (int k = 0; k < kernel_.arms.count; ++k) {
-      arm.fill(k);
-      TSGRAD_EACH_LANE mean[l] = theta_[row_of(k) + l];
-      kernel_.arms.rewards(reward_keys_, t, arm, mean, reward);
-      TSGRAD_EACH_LANE sums[row_of(k) + l] += kernel_.arms.evidence(k, reward[l]);
+    for (int t = 1; t <= kernel_.horizon; ++t) {
+      turn.fill(t);
+      for (int k = 0; k < kernel_.arms.count; ++k) {
+        arm.fill(k);
+        TSGRAD_EACH_LANE mean[l] = theta_[row_of(k) + l];
+        kernel_.arms.rewards(reward_keys_, turn, arm, mean, reward);
+        Real* const sum = seen_.data() + t * theta_.size() + row_of(k);
+        const Real* const before = sum - theta_.size();
+        TSGRAD_EACH_LANE sum[l] = before[l] + kernel_.arms.evidence(k, reward[l]);
+      }
     }
   }
 
   // The mean of arm k as well as it can be known at the end, if from t on it alone were pulled.
   Real estimate(const Run<Kernel>& run, int t, int k, int l) const {
     const std::size_t at = row_of(k) + l;
-    return kernel_.arms.posterior_mean(k, run.pulls[at] + (kernel_.horizon - t + 1),
-                                  run.total[at] + (table_total_[at] - table_past_[at]));
+    const Real pulls = run.pulls[at] + (kernel_.horizon - t + 1);
+    return kernel_.arms.posterior_mean(k, pulls, seen_[static_cast<std::size_t>(pulls) * theta_.size() + at]);
   }
 
   void finite_sample_value(Run<Kernel>& run, int t) const {
@@ -244,7 +242,8 @@ class Group {
   std::vector<Run<Kernel>> runs_;
   Keys reward_keys_;
   Oracle<typename Kernel::Arms> oracle_;
-  Buffer<Real> theta_, table_total_, table_past_;  // [K][lanes]
+  Buffer<Real> theta_;  // [K][lanes]
+  Buffer<Real> seen_;   // [T + 1][K][lanes], for `fin`: the total of an arm's first rewards, by their number
   Lanes<Real> chosen_time_;
 
  public:

@@ -29,11 +29,13 @@ class GaussianArms {
         theta[row_of(k) + l] = prior_mean_[k] + prior_std_[k] * normal<Real>(keys[l], 0, k);
   }
 
-  void rewards(const Keys& keys, int t, const Choice<Real>& arm, const Lanes<Real>& mean, Lanes<Real>& reward) const {
+  // Of the turns of arms: which play of its arm each is, counted from 1.
+  void rewards(const Keys& keys, const Turns& turn, const Choice<Real>& arm, const Lanes<Real>& mean,
+               Lanes<Real>& reward) const {
     Lanes<Real> noise_std;
     TSGRAD_EACH_LANE noise_std[l] = noise_std_[arm[l]];
     TSGRAD_EACH_LANE
-      reward[l] = mean[l] + noise_std[l] * normal<Real>(keys[l], t, static_cast<std::uint32_t>(arm[l]));
+      reward[l] = mean[l] + noise_std[l] * normal<Real>(keys[l], turn[l], static_cast<std::uint32_t>(arm[l]));
   }
 
   // What a reward adds to the total of its arm: what it exceeds the prior mean by.

@@ -40,6 +40,9 @@ struct alignas(64) Lanes {
 template <class Real>
 using Choice = Lanes<typename Bits<Real>::Integer>;
 
+// Which play of an arm it is, for each episode, counted from 1.
+using Turns = Lanes<std::uint32_t>;
+
 // Where the row of arm k starts in an array [K][lanes].
 TSGRAD_INLINE std::size_t row_of(int k) { return static_cast<std::size_t>(k) * kLanes; }
 

@@ -27,8 +27,11 @@ class Oracle {
     if (mask_) find_best(t);
   }
 
-  // What the oracle expects of the arm it plays, having seen nothing but its own rewards; then it sees this one.
-  void expect_and_learn(const Lanes<Real>& reward, Lanes<Real>& expected) {
+  // The reward of the arm it plays, and what the oracle expected of it, having seen nothing but its own rewards.
+  void play(const Keys& reward_keys, Lanes<Real>& reward, Lanes<Real>& expected) {
+    Turns turn;
+    TSGRAD_EACH_LANE turn[l] = static_cast<std::uint32_t>(pulls_[arm[l] * kLanes + l]) + 1u;
+    arms_.rewards(reward_keys, turn, arm, mean, reward);
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
       expected[l] = arms_.posterior_mean(arm[l], pulls_[at], total_[at]);

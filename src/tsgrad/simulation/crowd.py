@@ -77,8 +77,8 @@ class Crowd(eqx.Module):
         """(draw, what is played)."""
 
     @abc.abstractmethod
-    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any) -> Any:
-        """What it pays, and when that is seen."""
+    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any, plays: Any) -> Any:
+        """What it pays, and when that is seen; `plays` is how often each arm was played before, where that matters."""
 
     @abc.abstractmethod
     def recorded(self, paid: Any) -> Any:
@@ -136,8 +136,9 @@ class OneUser(Crowd):
         clock = conditions.clock(t, horizon)
         return _decide(policy, model, belief, memory, context, clock, conditions, noise.step(t))
 
-    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any) -> Any:
-        return _with_delay(instance, t, instance.reward(t, context, played))
+    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any, plays: Any) -> Any:
+        turn = t if plays is None else plays[played] + 1
+        return _with_delay(instance, t, instance.reward(turn, context, played))
 
     def recorded(self, paid: Any) -> Any:
         return paid
@@ -207,7 +208,7 @@ class Listed(Crowd):
         draw, arm = jax.vmap(one)(numbers, context)
         return draw, Users(arm, numbers < conditions.size(t))
 
-    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Users) -> Any:
+    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Users, plays: Any) -> Any:
         first = instance.clock(t).t
 
         def one(number: Any, context: Context, arm: Any) -> Any:
@@ -293,7 +294,9 @@ class Counted(Crowd):
         decided = (users - jnp.sum(by_chance)).astype(int)
         return None, jax.lax.fori_loop(0, decided, one_more, by_chance)
 
-    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Float[Array, "K"]) -> Sums:
+    def pay(
+        self, instance: Any, t: Integer[Array, ""], context: Context, played: Float[Array, "K"], plays: Any
+    ) -> Sums:
         first, conditions = instance.clock(t).t, instance.conditions
         reward_noise = instance.reward_noise.step(first)
         if isinstance(conditions.delay, int):

@@ -60,16 +60,16 @@ def roll_out(
             state,
             context,
             choose=lambda: choose(state, t, context),
-            pay=lambda played: instance.pay(t, context, played),
+            pay=lambda played: instance.pay(t, context, played, state.plays),
             crowd=crowd,
             feedback=feedback,
         )
 
-    first = start(model, policy, instance.users)
+    first = start(model, policy, instance.users)._replace(plays=instance.no_plays())
 
     def item(t: Any, context: Context) -> Item:
         played = choose(first, t, context)[1]
-        return Item(context, played, instance.pay(t, context, played))
+        return Item(context, played, instance.pay(t, context, played, first.plays))
 
     def shapes() -> Item:
         at_first = jax.tree.map(lambda leaf: leaf[0], (instance.times, instance.contexts))

@@ -20,11 +20,14 @@ from tsgrad.simulation.crowd import ONE_USER, Counted, Crowd
 
 
 class State(NamedTuple):
-    """What goes from step to step: what is believed, what the policy remembers, and what is still to be seen."""
+    """What goes from step to step: what is believed, what the policy remembers, what is still to be seen, and how often
+    each arm was played [K], where its rewards come in that order.
+    """
 
     belief: Any
     memory: Any
     pending: Any = None
+    plays: Any = None
 
 
 class Item(NamedTuple):
@@ -211,4 +214,6 @@ def take_step(
     pseudo_action, played = choose()
     paid = pay(played)
     later = feedback.learn(crowd, model, policy, state, Item(context, played, paid))
+    if state.plays is not None:
+        later = later._replace(plays=state.plays + (jnp.arange(state.plays.shape[0]) == played))
     return later, Taken(state.belief, state.memory, pseudo_action, played, crowd.recorded(paid))

@@ -82,7 +82,7 @@ class TrainingSettings(_Settings):
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
     warm_up: int | None = pydantic.Field(default=None, ge=1)
     episodes: int = pydantic.Field(default=1000, ge=2, le=MOST_EPISODES)
-    iterations: int = pydantic.Field(default=100, ge=1)
+    iterations: int = pydantic.Field(default=60, ge=1)
     learning_rate: float | dict[str, Any] = 2.0
     schedule: Literal["cosine", "constant"] | None = None
     optimizer: NamedCall = "natural"
