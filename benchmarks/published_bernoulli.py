@@ -44,10 +44,9 @@ PRINTED_EPISODES = 1000  # that the authors' code plays of each policy without t
 Train = Callable[[tg.BernoulliBandit, int], tg.Policy]
 
 
-def short_training(problem: tg.BernoulliBandit, horizon: int) -> tg.Policy:
-    """A reshaped posterior that all arms share, trained for a while."""
-    start = tg.ReshapedThompson(problem, shared=True)
-    return tg.train(problem, start, horizon=horizon, episodes=500, iterations=100, seed=0).policy
+def as_it_comes(problem: tg.BernoulliBandit, horizon: int) -> tg.Policy:
+    """The default of training."""
+    return tg.train(problem, horizon=horizon, seed=0, progress=False).policy
 
 
 def total_reward(problem: tg.BernoulliBandit, policy: tg.Policy, horizon: int, episodes: int) -> dict[str, float]:
@@ -71,7 +70,7 @@ def row(steps: int, arms: int, *, episodes: int, train: Train) -> dict[str, Any]
     return {name: total_reward(problem, policy, steps, episodes) for name, policy in policies.items()}
 
 
-def main(train: Train = short_training) -> None:
+def main(train: Train = as_it_comes) -> None:
     """Trains, plays, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, nargs="+", default=[10, 100, 500], choices=[10, 100, 500])

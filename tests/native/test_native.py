@@ -340,3 +340,15 @@ def test_bad_input(ask, message):
 def test_auto_falls_back_where_there_is_no_kernel():
     found = tg.gradient(GAUSSIAN, moved(GAUSSIAN), tg.Estimator("q", "value"), horizon=2, episodes=4, seed=0)
     assert found.mean.shape == (12,)
+
+
+def test_a_prior_that_is_worth_far_more_than_the_horizon():
+    """Strength is then all but the same number throughout, and scaled to the middle of its range on both engines."""
+    problem = tg.GaussianBandit(arms=3, prior_std=1e-5)
+    policy = tg.BonusThompson(problem, degree=1)
+    policy = with_parameters(policy, np.array([0.1, 0.2, 0.7, -0.1, 0.1, 0.5]))
+    engines = [
+        tg.simulate(problem, policy, horizon=20, episodes=256, seed=3, engine=engine, precision="float64").regret
+        for engine in ("jax", "native")
+    ]
+    np.testing.assert_allclose(*engines, rtol=1e-9)

@@ -38,7 +38,8 @@ class FramedNormalLaw(Law):
     """offset + frame g with g normal: mean `location`, precision U'U with U = `whitening`.
 
     Axes: [d], matrices [d, d], both upper triangular with positive diagonals. The frame takes all bad condition;
-    meta-parameters move `location` and `whitening`, so that scores are computed among numbers of order one.
+    meta-parameters move `location` and `whitening`, so that scores are computed among numbers of order one. Without a
+    `whitening` it is the identity, and no system of equations is solved, which is most of the time of a decision.
 
         >>> law = FramedNormalLaw(jnp.zeros(2), 3 * jnp.eye(2), jnp.zeros(2), jnp.eye(2))
         >>> print(f"{law.log_prob(FramedDraw.at(jnp.array([3.0, 0.0]))):.4f}")  # N(0, 9 I)
@@ -48,7 +49,7 @@ class FramedNormalLaw(Law):
     offset: Float[Array, "d"]
     frame: Float[Array, "d d"]
     location: Float[Array, "d"]
-    whitening: Float[Array, "d d"]
+    whitening: Float[Array, "d d"] | None = None
 
     @property
     def mean(self) -> Float[Array, "d"]:
@@ -58,11 +59,11 @@ class FramedNormalLaw(Law):
     @property
     def root(self) -> Float[Array, "d d"]:
         """A square root of the covariance: root root' is the covariance."""
-        return solve_triangular(self.whitening, self.frame.T, trans=1).T
+        return self.frame if self.whitening is None else solve_triangular(self.whitening, self.frame.T, trans=1).T
 
     def sample(self, noise: Noise) -> FramedDraw:
         residual = noise.normal(jnp.arange(self.location.shape[0]))
-        step = solve_triangular(self.whitening, residual)
+        step = residual if self.whitening is None else solve_triangular(self.whitening, residual)
         return FramedDraw(self.offset, self.frame, self.location, step)
 
     def log_prob(self, pseudo_action: FramedDraw) -> Float[Array, ""]:
@@ -70,6 +71,9 @@ class FramedNormalLaw(Law):
         drawn = pseudo_action.location + pseudo_action.step
         elsewhere = (pseudo_action.offset - self.offset) + (pseudo_action.frame - self.frame) @ drawn
         moved = (pseudo_action.location - self.location) + pseudo_action.step
-        residual = self.whitening @ (moved + solve_triangular(self.frame, elsewhere))
-        log_volume = jnp.log(jnp.diagonal(self.frame)) - jnp.log(jnp.diagonal(self.whitening))
+        residual = moved + solve_triangular(self.frame, elsewhere)
+        log_volume = jnp.log(jnp.diagonal(self.frame))
+        if self.whitening is not None:
+            residual = self.whitening @ residual
+            log_volume -= jnp.log(jnp.diagonal(self.whitening))
         return jnp.sum(stats.norm.logpdf(residual) - log_volume)

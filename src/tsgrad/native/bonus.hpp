@@ -18,8 +18,7 @@ class Bonus {
   static constexpr double kLeast = -3, kMost = 3;  // of the logarithm of the spread
 
   Bonus(const Arms& arms, const Fields& policy, int horizon)
-      : arms_(arms), count_(arms.count), own_(policy.get("arm_bonus").shape.at(0) > 0),
-        low_(std::log(policy.number("least_known"))) {
+      : arms_(arms), count_(arms.count), own_(policy.get("arm_bonus").shape.at(0) > 0) {
     const Field& bonus = policy.get("bonus");
     const Field& log_spread = policy.get("log_spread");
     const std::size_t terms = bonus.shape.at(0);
@@ -37,10 +36,11 @@ class Bonus {
       policy.get("arm_log_spread");
       own_bonus_.assign(count_, Real(0)), own_spread_.assign(count_, Real(0));
     }
-    inverse_range_ = 2 / std::max(std::log(policy.number("most_known")) - double(low_), 1e-6);
+    const double least = std::log(policy.number("least_known")), known = std::log(policy.number("most_known"));
+    both_ends_ = Real(least + known), inverse_range_ = Real(1 / range(known - least));
     const double most = std::log(policy.number("most_left"));
     for (int t = 1; t <= horizon; ++t) {
-      const double scaled = (2 * std::log(double(horizon - t + 1)) - most) / std::max(most, 1e-6);
+      const double scaled = (2 * std::log(double(horizon - t + 1)) - most) / range(most);
       double powers[kMostDegree + 1];
       chebyshev(std::clamp(scaled, -1.0, 1.0), powers);
       std::size_t term = 0;
@@ -79,7 +79,7 @@ class Bonus {
     Lanes<Real> mean, std, strength, previous, known;
     arms_.moments(arm, pulls, total, mean, std, strength);
     TSGRAD_EACH_LANE {
-      const Real scaled = (logarithm(strength[l]) - low_) * inverse_range_ - 1;
+      const Real scaled = (2 * logarithm(strength[l]) - both_ends_) * inverse_range_;
       strength[l] = scaled < -1 ? Real(-1) : scaled > 1 ? Real(1) : scaled;
       previous[l] = 1, known[l] = strength[l];
     }
@@ -114,6 +114,9 @@ class Bonus {
   }
 
  private:
+  // Of a logarithm; where both ends are one, everything is scaled to the middle.
+  static double range(double length) { return length < 1e-6 ? length + 1e-6 : length; }
+
   static std::size_t term_count(int degree) { return static_cast<std::size_t>(degree + 1) * (degree + 2) / 2; }
 
   void chebyshev(double x, double* values) const {
@@ -197,9 +200,8 @@ class Bonus {
   const Arms& arms_;
   const int count_;
   const bool own_;  // whether arms have terms of their own
-  const Real low_;
   int degree_ = 0;
-  Real inverse_range_;
+  Real both_ends_, inverse_range_;  // of the logarithm of strength: their sum, and one over how far they are apart
   std::vector<ScoreRows> score_;
   std::vector<Real> own_bonus_, own_spread_;    // [K]
   std::vector<Real> bonus_, spread_, left_;  // [T][degree + 1]: coefficients of T_j(y), and T_j(x)

@@ -118,22 +118,29 @@ class Bonus(Memoryless, SamplesArmValues):
 
     def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> NormalLaw:
         moments = model.arm_moments(belief, context)
-        terms = self._terms(clock.left, model.strength(belief, context))
-        # A sum of products for each arm, which XLA vectorises; a matrix product would leave it for a library.
-        u = jnp.sum(jnp.asarray(self.bonus)[:, None] * terms, axis=0)
-        v = jnp.sum(jnp.asarray(self.log_spread)[:, None] * terms, axis=0)
+        u, v = self._polynomials(clock.left, model.strength(belief, context))
         if self.arm_bonus.shape[0]:
             u, v = u + self.arm_bonus, v + self.arm_log_spread
         spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))
         return NormalLaw(moments.mean + moments.std * u, moments.std * spread)
 
-    def _terms(self, left: Any, strength: Float[Array, "K"]) -> Float[Array, "D K"]:
+    def _polynomials(self, left: Any, strength: Float[Array, "K"]) -> list[Float[Array, "K"]]:
+        """The bonus u and the logarithm v of the spread, but for what arms have of their own."""
         (no_time, all_time), (least, most) = self.log_ranges(jnp)
         x = jnp.clip(_scaled(jnp.log(left), no_time, all_time), -1, 1)
         y = jnp.clip(_scaled(jnp.log(strength), least, most), -1, 1)
         degree = _degree_of(self.bonus)
         of_left, of_known = _chebyshev(x, degree), _chebyshev(y, degree)
-        return jnp.stack([of_left[i] * of_known[j] for i, j in term_degrees(degree)])
+
+        # Term by term, those of time first, which all arms share: XLA makes one vectorised loop over arms of it, where
+        # an array of all terms would be filled entry by entry.
+        def polynomial(coefficients: Float[Array, "D"]) -> Float[Array, "K"]:
+            of_time = [jnp.zeros(())] * (degree + 1)
+            for coefficient, (i, j) in zip(coefficients, term_degrees(degree), strict=True):
+                of_time[j] = of_time[j] + coefficient * of_left[i]
+            return jnp.asarray(sum(first * second for first, second in zip(of_time, of_known, strict=True)))
+
+        return [polynomial(jnp.asarray(coefficients)) for coefficients in (self.bonus, self.log_spread)]
 
     def log_ranges(self, library: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """From where to where the logarithms of steps left and strength are scaled, by NumPy or JAX."""

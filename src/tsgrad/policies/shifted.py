@@ -33,7 +33,8 @@ def _(law: NormalLaw, shift: Float[Array, "M"]) -> NormalLaw:
 @shifted.register
 def _(law: FramedNormalLaw, shift: Float[Array, "M"]) -> FramedNormalLaw:
     steps, logs = jnp.split(shift, 2)
-    return FramedNormalLaw(law.offset, law.frame, law.location + steps, law.whitening * _factor(-logs))
+    whitening = jnp.eye(steps.shape[0]) if law.whitening is None else law.whitening
+    return FramedNormalLaw(law.offset, law.frame, law.location + steps, whitening * _factor(-logs))
 
 
 @shifted.register

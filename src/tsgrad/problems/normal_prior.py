@@ -55,7 +55,6 @@ class NormalPrior(Problem):
             self.prior_mean + self.prior_root @ known.mean,
             self.prior_root @ known.root,
             jnp.zeros(dimension),
-            jnp.eye(dimension),
         )
 
     def draw_world(self, noise: Noise) -> FramedDraw:
