@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench live browser postgresql picture sanitize sanitize-address sanitize-thread
+.PHONY: demo test test-all check docs figures bench live browser postgresql picture sanitize sanitize-address sanitize-thread
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -24,6 +24,14 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --doctest-modules src runtime/src
+
+# The manual, in site/: warnings are errors, broken links among them. NO_MKDOCS_2_WARNING leaves out an advertisement.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The figures of the manual; about a minute.
+figures: $(READY)
+	for figure in $(filter-out %/drawing.py,$(wildcard docs/scripts/figures/*.py)); do $(BIN)/python $$figure || exit 1; done
 
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py
