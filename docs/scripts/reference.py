@@ -47,10 +47,14 @@ def _imported(path: Path) -> list[PublicName]:
     """The names that a module imports from its neighbours, in order."""
     return [
         PublicName(alias.name, (node.module or alias.name).rpartition(".")[2])
-        for node in ast.parse(path.read_text()).body
+        for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     ]
+
+
+def _modules(folder: Path) -> set[str]:
+    return {path.stem for path in folder.glob("*.py")}
 
 
 def library_names() -> list[PublicName]:
@@ -64,7 +68,7 @@ def library_names() -> list[PublicName]:
 
 def runtime_names() -> list[str]:
     """The public names of `tsgrad_runtime`."""
-    return [name for name, _ in _imported(RUNTIME)]
+    return [name for name, module in _imported(RUNTIME) if module in _modules(RUNTIME.parent)]
 
 
 def public_names() -> list[str]:

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -25,13 +24,14 @@ from tsgrad.cli.variance import variance
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # slow to import, and seldom needed
+
         typer.echo(f"tsgrad {version('tsgrad')}")
         raise typer.Exit
 
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     help="Tunes Thompson sampling: from a Bayesian bandit and a horizon to the sampling policy that earns most.",

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import pydantic
 from rich.table import Table
@@ -28,6 +28,9 @@ from tsgrad.simulation import (
     simulation_engine,
 )
 from tsgrad.streams import Purpose
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CONFIDENCE = 0.95
 _TIMED_EPISODES = 4 * BLOCK
@@ -191,6 +194,17 @@ class Comparison(NamedTuple):
     def from_json(cls, path: str | Path) -> "Comparison":
         """Reads what `to_json` wrote."""
         return cls.from_data(read_json(path, "comparison").get("comparison"))
+
+    def plot(self) -> "Figure":
+        """A matplotlib figure: policies by regret with 95% confidence intervals, and the limit where it is known."""
+        from tsgrad.report.notebook import comparison_figure
+
+        return comparison_figure(self)
+
+    def _repr_html_(self) -> str:
+        from tsgrad.report.notebook import comparison_html
+
+        return comparison_html(self)
 
     def __repr__(self) -> str:
         return str(self)

@@ -162,6 +162,11 @@ class SamplingPolicy(Policy):
     def meta_parameters(self) -> dict[str, FloatArray]:
         """What training moves, in the paper's units."""
 
+    def _repr_html_(self) -> str:
+        from tsgrad.report.notebook import policy_html
+
+        return policy_html(self)
+
     def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
         return self.choose(model, self.law(model, belief, memory, context, clock).sample(noise), context)
 

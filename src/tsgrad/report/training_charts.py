@@ -37,6 +37,11 @@ class Curve(NamedTuple):
     iteration: FloatArray
     regret: FloatArray
 
+    @classmethod
+    def through(cls, points: Sequence[tuple[int, float]]) -> "Curve":
+        """The curve through some points (iteration, regret)."""
+        return cls(*(np.array(axis, dtype=float) for axis in zip(*points, strict=True)))
+
 
 def averaging_window(iterations: int) -> int:
     """Over how many iterations a learning curve is averaged: a fiftieth of them."""
