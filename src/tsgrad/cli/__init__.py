@@ -1,4 +1,4 @@
-"""The command line: one file a command."""
+"""The command line: one file per command."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ app = typer.Typer(
 @app.callback()
 def _(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Says the version and exits.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Shows the version and exits.")
     ] = False,
 ) -> None: ...
 

@@ -103,7 +103,7 @@ def _caption(comparison: "Comparison") -> str:
     parts = []
     gains = comparison.gains.values()
     if gains:
-        parts.append(f"intervals hold together with probability {comparison.confidence:.4g}")
+        parts.append(f"simultaneous {100 * comparison.confidence:.4g}% confidence intervals")
     if comparison.to_precision is not None:
         widest = max(gain.half_width for gain in gains)
         parts.append(f"wanted ± {comparison.to_precision:.3g}, reached ± {widest:.3g}")
@@ -206,7 +206,7 @@ def latex(comparison: "Comparison") -> str:
         lines.append(Line([_bound_name(bound), _bound_cell(bound, regret_digits), "", "", ""], starts_group=True))
     comment = (
         f"tsgrad {version('tsgrad')}: {comparison.episodes} common episodes of {comparison.horizon} steps,"
-        f" seed {comparison.seed}; intervals hold together with probability {comparison.confidence:.4g}"
+        f" seed {comparison.seed}; simultaneous {100 * comparison.confidence:.4g}% confidence intervals"
         + "".join(f"; {words}" for words in _elsewhere(comparison))
     )
     return latex_text(columns, lines, comment=comment)

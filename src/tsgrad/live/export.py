@@ -1,4 +1,4 @@
-"""A ledger as a table: one row a decision, with its reward where one has come."""
+"""A ledger as a table: one row per decision, with its reward where one has come."""
 
 import json
 from pathlib import Path

@@ -233,7 +233,7 @@ def pulls_during_training(pulls: Mapping[int, FloatArray], *, width: Width = "wi
             markerfacecolor=ACCENT if iteration == last else PAPER,
             label=f"iteration {iteration:,}",
         )
-    axes.set(xlabel="arms, the most pulled first", ylabel="pulls an episode", ylim=(0, None))
+    axes.set(xlabel="arms, the most pulled first", ylabel="pulls per episode", ylim=(0, None))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="upper right")
     return figure
