@@ -10,13 +10,8 @@ _EXAMPLE = re.compile(r"(?m)^( *)>>> .*\n?(?:^(?! *$).*\n?)*")
 def fenced(text: str) -> str:
     r"""The text with every example between fences.
 
-    >>> print(fenced("It adds.\n\n    >>> 1 + 1\n    2"))
-    It adds.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
+    >>> fenced("It adds.\n\n    >>> 1 + 1\n    2")
+    'It adds.\n\n```pycon\n>>> 1 + 1\n2\n```'
     """
 
     def fence(found: re.Match[str]) -> str:
