@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all check bench live browser postgresql picture sanitize sanitize-address sanitize-thread
+.PHONY: demo test test-all check docs figures wheels bench live browser postgresql picture sanitize sanitize-address sanitize-thread
 
 demo: $(READY)
 	rm -rf runs/demo
@@ -24,6 +24,27 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest --doctest-modules src runtime/src
+
+# The manual, in site/: warnings are errors, broken links among them. NO_MKDOCS_2_WARNING leaves out an advertisement.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The figures of the manual; about a minute.
+figures: $(READY)
+	for figure in $(filter-out %/drawing.py,$(wildcard docs/scripts/figures/*.py)); do $(BIN)/python $$figure || exit 1; done
+
+# What is uploaded: sources and wheels of both distributions, for this platform. A wheel of Python 3.12 serves all later
+# ones. One that came out without its kernels is not a wheel of a platform, and auditwheel refuses it.
+PYTHONS ?= python3.11 python3.12
+wheels: $(READY)
+	rm -rf wheels
+	$(BIN)/python -m build --quiet --outdir wheels runtime
+	$(BIN)/python -m build --quiet --sdist --outdir wheels .
+	for python in $(PYTHONS); do \
+	    $$python -m pip wheel --quiet --no-deps --wheel-dir wheels/built wheels/tsgrad-*.tar.gz || exit 1; done
+	for wheel in wheels/built/*.whl; do \
+	    PATH="$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir wheels "$$wheel" || exit 1; done
+	rm -r wheels/built
 
 bench: $(READY)
 	$(BIN)/python benchmarks/gradient.py

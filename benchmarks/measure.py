@@ -1,12 +1,15 @@
 """How benchmarks measure: alternating calls, the fastest of each counts, because the machine may be busy."""
 
 import json
+import re
+import sys
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).with_name("results.json")
+RESULTS = Path(__file__).with_name("results")
 
 
 def fastest(works: Mapping[str, Callable[[], object]], repeats: int = 5) -> dict[str, float]:
@@ -21,6 +24,9 @@ def fastest(works: Mapping[str, Callable[[], object]], repeats: int = 5) -> dict
 
 
 def write(part: str, results: Any) -> None:
-    """Puts one part into the results file."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps({**known, part: results}, indent=1) + "\n")
+    """Writes one part of the results to a file of its own, with the command that made it."""
+    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    content = {"part": part, "command": command, "version": version("tsgrad"), "results": results}
+    path = RESULTS / f"{re.sub('[^a-z0-9]+', '-', part.lower()).strip('-')}.json"
+    RESULTS.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n")

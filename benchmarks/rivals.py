@@ -1,4 +1,4 @@
-"""Rivals: microseconds a decision, regrets of the paper's settings beside known ones, the time of the rival table."""
+"""Rivals: microseconds per decision, regrets of the paper's settings beside known ones, the time of the rival table."""
 
 import argparse
 import time
@@ -47,7 +47,7 @@ def played(setting: str, policy: tg.Policy, episodes: int) -> dict[str, float]:
 
 
 def a_decision(setting: str, policy: tg.Policy, episodes: int) -> float:
-    """Microseconds a decision once everything is compiled and every table known."""
+    """Microseconds per decision once everything is compiled and every table known."""
     problem, horizon, _ = SETTINGS[setting]
     policy = policy.prepare(problem, horizon)
     for _ in range(2):  # the first to warm up
@@ -65,7 +65,7 @@ def main() -> None:
     results: dict[str, Any] = {}
     for name, policy in {**TABLE, **OTHERS}.items():
         micros = a_decision("hetero", policy, 512)
-        results[name] = {"microseconds a decision": micros}
+        results[name] = {"microseconds per decision": micros}
         print(f"{name:20} {micros:9.3f} us a decision (hetero, K = 5, T = 50)", flush=True)
     start = time.perf_counter()
     for name, policy in TABLE.items():

@@ -41,7 +41,7 @@ def main():
     """Tunes for some days, then compares with the start on fresh episodes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--days", type=int, default=60)
-    parser.add_argument("--users", type=int, default=512, help="episodes a day")
+    parser.add_argument("--users", type=int, default=512, help="episodes per day")
     parser.add_argument("--learning-rate", type=float, default=0.1)
     options = parser.parse_args()
     policies = [tg.ReshapedThompson(PROBLEM)]

@@ -14,10 +14,12 @@ def blocks(document, language):
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / document).read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-
-
-LONG = {"docs/problems.md", "docs/conditions.md"}  # train beyond the native kernels
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *PAGES]
+LONG = {  # train beyond the native kernels, or what another page trains, too
+    "docs/index.md",
+    *(f"docs/guides/{name}.md" for name in ("add-a-policy", "add-a-problem", "conditions", "problems", "wrong-model")),
+}
 
 
 @pytest.mark.parametrize(

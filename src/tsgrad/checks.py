@@ -3,6 +3,9 @@
 Most are those of the runtime, which checks the same things.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 
 from tsgrad.arrays import FloatArray
@@ -30,7 +33,23 @@ __all__ = [
     "check_path",
     "check_share",
     "check_type",
+    "needs_extra",
 ]
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Around imports of packages that an extra brings: where one is missing, the error says how to get it.
+
+    >>> with needs_extra("live"):
+    ...     import no_such_package
+    Traceback (most recent call last):
+    tsgrad_runtime.checks.BadInput: no_such_package must be installed for this: pip install 'tsgrad[live]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise BadInput(f"{missing.name} must be installed for this: pip install 'tsgrad[{name}]'") from None
 
 
 class TrainingStopped(ArithmeticError):

@@ -1,4 +1,4 @@
-"""The law that CONTRIBUTING.md shows is compiled, played and differentiated, and found to be what it says."""
+"""The law that the guide shows is compiled, played and differentiated, and found to be what it says."""
 
 import re
 import shutil
@@ -52,7 +52,9 @@ int main() {
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_the_law_in_the_documentation(tmp_path):
     """At scale 1 it is plain Thompson sampling; its score is twice that in all logarithms of the variance."""
-    (header,) = re.findall(r"```cpp\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    (header,) = re.findall(
+        r"```cpp\n(.*?)```", (ROOT / "docs" / "guides" / "add-a-native-law.md").read_text(), re.DOTALL
+    )
     (tmp_path / "scaled.hpp").write_text(header)
     (tmp_path / "main.cpp").write_text(MAIN)
     sizes = [f"-DEPISODES={EPISODES}", f"-DHORIZON={HORIZON}"]

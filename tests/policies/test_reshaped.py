@@ -119,7 +119,7 @@ def test_float32_gradients_hold_where_laws_concentrate(problem, kind, value, eng
         (lambda: tg.ReshapedThompson("a bandit"), "problem must be one that has a reshaping"),
         (
             lambda: ReshapedGaussian(prior_mean=[0, 0], log_prior_variance=0, log_precision_ratio=0, decay=0),
-            "all be single numbers or all have one number an arm",
+            "all be single numbers or all have one number per arm",
         ),
         (
             lambda: ReshapedGaussian(prior_mean=np.nan, log_prior_variance=0, log_precision_ratio=0, decay=0),

@@ -51,7 +51,7 @@ def test_bernoulli_posterior_is_the_closed_form():
         (lambda: tg.GaussianBandit(), "arms must say how many arms"),
         (
             lambda: tg.GaussianBandit(prior_mean=[[0.0]]),
-            r"prior_mean must be one number or one number an arm, got shape \(1, 1\)",
+            r"prior_mean must be one number or one number per arm, got shape \(1, 1\)",
         ),
         (
             lambda: tg.GaussianBandit(arms=2, noise_std="loud"),

@@ -124,7 +124,7 @@ def test_contexts_from_an_array_a_function_and_a_law():
         ({"features": np.eye(2), "prior_covariance": [[1, 1], [0, 1]]}, "prior_covariance must be symmetric"),
         ({"features": np.eye(2), "prior_covariance": np.eye(3)}, r"must have shape \(2, 2\), got \(3, 3\)"),
         ({"features": np.eye(2), "noise_std": [1.0, -1.0]}, r"noise_std\[1\] must be > 0"),
-        ({"features": np.eye(2), "noise_std": [1.0, 1.0, 1.0]}, "noise_std must be one number or 2, one an arm"),
+        ({"features": np.eye(2), "noise_std": [1.0, 1.0, 1.0]}, "noise_std must be one number or 2, one per arm"),
         ({"features": lambda noise, t: t}, r"features must be a function that gives an array \[K, d\]"),
         ({"features": [[np.nan]]}, r"features\[0, 0\] must be finite"),
     ],

@@ -167,7 +167,7 @@ def test_reports_say_only_what_exceeds_its_error():
     moved = (PULLS, PULLS + np.array([0.9, -0.6, -0.3]))
     assert "chance is ruled out" in paragraphs(compared(5.0, 0.1, pulls=moved, episodes=100))
     told = paragraphs(compared(5.0, 0.1, pulls=moved, episodes=2000))
-    assert "most to arm 0 (3.0 to 3.9 an episode), most from arm 1 (3.0 to 2.4)." in told
+    assert "most to arm 0 (3.0 to 3.9 per episode), most from arm 1 (3.0 to 2.4)." in told
     assert "Training moved 9% of the pulls" in told
     curves = [np.linspace(0, 25.77, 10), np.linspace(0.85, 20.77, 10)]
     assert "Training invests: it loses 0.2 more in steps 1–2" in paragraphs(compared(5.0, 0.05, curves=curves))

@@ -57,7 +57,7 @@ def test_arms_come_and_go():
     ("conditions", "message"),
     [
         ({"allocation": "proportional"}, "can't be played user by user: train with 'independent'"),
-        ({"batch": [1, 2]}, "batch must be one number or 3, one a step, got 2"),
+        ({"batch": [1, 2]}, "batch must be one number or 3, one per step, got 2"),
         ({"batch": 0}, "batch must be"),
         ({"floor": 0.5}, "floor must be from 0 to one over the number of arms, got 0.5"),
         ({"available": [[True, True]]}, "available must have an arm for each of 3 steps"),

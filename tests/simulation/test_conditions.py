@@ -213,7 +213,7 @@ def test_time_is_counted_in_users():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"batch": [2, 3]}, "batch must be one number or 6, one a step, got 2"),
+        ({"batch": [2, 3]}, "batch must be one number or 6, one per step, got 2"),
         ({"batch": 0}, "batch must be an integer from 1 to 2147483647, got 0"),
         ({"delay": [0.5, 0.6]}, "delay must hold chances >= 0 that add up to one or less, got [0.5, 0.6]"),
         ({"floor": 0.4}, "floor must be at most 1 / 3, one over the number of arms, got 0.4"),

@@ -100,7 +100,7 @@ def test_history_tells_the_story(tmp_path):
     header, *rows = (tmp_path / "run" / "history.jsonl").read_text().splitlines()
     told = json.loads(header)
     assert {name: told[name] for name in told.keys() - {"run", "sha256"}} == {
-        "version": "0.1.0",
+        "version": tg.__version__,
         "seed": 1,
         "engine": "native",
         "estimator": "mean/self",
@@ -474,7 +474,9 @@ def test_files_say_what_made_them(tmp_path):
     for name in ("policy.json", "last.json", "result.json"):
         content = json.loads((tmp_path / "run" / name).read_text())
         assert (content["seed"], content["engine"]) == (1, "native")
-    assert (tmp_path / "run" / "config.toml").read_text().startswith("# tsgrad 0.1.0, native engine, seed 1\n")
+    assert (
+        (tmp_path / "run" / "config.toml").read_text().startswith(f"# tsgrad {tg.__version__}, native engine, seed 1\n")
+    )
     with np.load(tmp_path / "run" / "checkpoint.npz", allow_pickle=False) as arrays:
         assert json.loads(str(arrays["provenance"]))["engine"] == "native"
 

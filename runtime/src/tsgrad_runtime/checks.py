@@ -129,11 +129,11 @@ def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
 
     >>> check_arms(None, mean=np.zeros(3), std=np.ones(2))
     Traceback (most recent call last):
-    tsgrad_runtime.checks.BadInput: mean has 3 arms and std has 2: give each one number, or one number an arm
+    tsgrad_runtime.checks.BadInput: mean has 3 arms and std has 2: give each one number, or one number per arm
     """
     for name, array in given.items():
         if array.ndim > 1:
-            raise BadInput(f"{name} must be one number or one number an arm, got shape {array.shape}")
+            raise BadInput(f"{name} must be one number or one number per arm, got shape {array.shape}")
         if array.size == 0:
             raise BadInput(f"{name} must have at least one arm, got none")
     sizes = {name: array.shape[0] for name, array in given.items() if array.ndim}
@@ -145,7 +145,7 @@ def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
     for name, other in others:
         if other != size:
             raise BadInput(
-                f"{first} has {size} arms and {name} has {other}: give each one number, or one number an arm"
+                f"{first} has {size} arms and {name} has {other}: give each one number, or one number per arm"
             )
     return [np.broadcast_to(array, (size,)).copy() for array in given.values()]
 

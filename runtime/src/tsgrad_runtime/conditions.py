@@ -64,7 +64,7 @@ def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | No
     many = sizes if isinstance(sizes, list) else [sizes]
     counts = [check_count("conditions: batch", size, least=1) for size in many]
     if len(counts) not in (1, horizon):
-        raise BadInput(f"conditions: batch must be one number or {horizon}, one a step, got {len(counts)}")
+        raise BadInput(f"conditions: batch must be one number or {horizon}, one per step, got {len(counts)}")
     floor = float(check_array("conditions: floor", table.get("floor", 0.0)))
     if not 0 <= floor * (arms or 1) <= 1 + 1e-12:
         raise BadInput(f"conditions: floor must be from 0 to one over the number of arms, got {floor}")

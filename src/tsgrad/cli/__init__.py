@@ -1,8 +1,7 @@
-"""The command line: one file a command."""
+"""The command line: one file per command."""
 
 import os
 import sys
-from importlib.metadata import version
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -25,13 +24,14 @@ from tsgrad.cli.variance import variance
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version  # slow to import, and seldom needed
+
         typer.echo(f"tsgrad {version('tsgrad')}")
         raise typer.Exit
 
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     help="Tunes Thompson sampling: from a Bayesian bandit and a horizon to the sampling policy that earns most.",
@@ -41,7 +41,7 @@ app = typer.Typer(
 @app.callback()
 def _(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Says the version and exits.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Shows the version and exits.")
     ] = False,
 ) -> None: ...
 

@@ -15,7 +15,7 @@ def compare(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     reference: Annotated[
-        str | None, typer.Option(help="The policy that gains are over; `thompson` unless told.")
+        str | None, typer.Option(help="The policy that gains are measured against; `thompson` by default.")
     ] = None,
     bound: Annotated[
         str, typer.Option(help="Regret that no policy can go below: auto, perfect, FH, V-Zero, optimum, or none.")

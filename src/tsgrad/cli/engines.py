@@ -5,7 +5,7 @@ from rich.table import Table
 
 
 def engines() -> None:
-    """Says which engines can be used on this machine, and for what."""
+    """Shows which engines can be used on this machine, and for what."""
     from tsgrad.simulation import engines as all_engines
 
     table = Table("engine", "available", "detail")

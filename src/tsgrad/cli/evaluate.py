@@ -17,7 +17,7 @@ def evaluate(
     propensity: Annotated[str, typer.Option(help="The column of the chance that the arm had.")] = "propensity",
     replays: Annotated[int, typer.Option(help="How often to replay.")] = 20,
 ) -> None:
-    """Says what a policy would have earned: `tsgrad evaluate log.parquet --share red=0.5 --share blue=0.5`."""
+    """Estimates what a policy would have earned: `tsgrad evaluate log.parquet --share red=0.5 --share blue=0.5`."""
     from tsgrad.live import evaluate_log
 
     target = None if not share else dict(map(_named_share, share))

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, needs_extra
 
 Url = Annotated[str, typer.Argument(help="The ledger: sqlite:///file.db or postgresql://user@host/db.")]
 
@@ -26,7 +26,8 @@ def export(
 @ledger_app.command()
 def check(ledger: Url) -> None:
     """Reads all of a ledger and says whether it is whole; ends with 1 where it is not."""
-    from tsgrad_runtime.inspection import inspected
+    with needs_extra("live"):
+        from tsgrad_runtime.inspection import inspected
 
     found = _with(ledger, inspected)
     for kind, count in sorted(found.counts.items()):
@@ -39,7 +40,8 @@ def check(ledger: Url) -> None:
 
 
 def _with(url: str, work: Any) -> Any:
-    from tsgrad_runtime.ledger import Ledger, LedgerDown
+    with needs_extra("live"):
+        from tsgrad_runtime.ledger import Ledger, LedgerDown
 
     path = url.removeprefix("sqlite:///")
     if path != url and not Path(path).exists():

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, needs_extra
 
 
 def retune(
@@ -17,7 +17,9 @@ def retune(
 ) -> None:
     """Trains the next version: `tsgrad retune runs/a --ledger sqlite:///a.db --out runs/b`. Ends with 1 without one."""
     from tsgrad.live import retune as run_retuning
-    from tsgrad_runtime.ledger import Ledger, LedgerDown
+
+    with needs_extra("live"):
+        from tsgrad_runtime.ledger import Ledger, LedgerDown
 
     asked: dict[str, Any] = {"iterations": iterations, "episodes": episodes}
     given = {name: value for name, value in asked.items() if value is not None}

@@ -11,7 +11,7 @@ def robustness(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes for each scenario.")] = 4096,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
 ) -> None:
-    """Says what is left of a gain where the prior, the noise or the horizon is wrong: `tsgrad robustness runs/a`."""
+    """Shows what is left of a gain where the prior, the noise or the horizon is wrong: `tsgrad robustness runs/a`."""
     from tsgrad.live import robustness as measured
     from tsgrad.training import RunFolder
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, needs_extra
 
 
 def serve(
@@ -30,12 +30,13 @@ def serve(
     Requests carry a bearer token: that in the environment variable TSGRAD_TOKEN decides and reports rewards, that in
     TSGRAD_ADMIN_TOKEN may do all. Where they are not set, fresh ones are printed.
     """
-    import uvicorn
+    with needs_extra("live"):
+        import uvicorn
 
-    from tsgrad_runtime import read_artefact
-    from tsgrad_runtime.experiment import Experiment
-    from tsgrad_runtime.ledger import Ledger, LedgerDown
-    from tsgrad_runtime.service import Tokens, application
+        from tsgrad_runtime import read_artefact
+        from tsgrad_runtime.experiment import Experiment
+        from tsgrad_runtime.ledger import Ledger, LedgerDown
+        from tsgrad_runtime.service import Tokens, application
 
     names = ("TSGRAD_TOKEN", "TSGRAD_ADMIN_TOKEN")
     tokens = Tokens(*(os.environ.get(name) or secrets.token_urlsafe(24) for name in names))

@@ -11,7 +11,7 @@ from tsgrad.checks import BadInput, check_choice
 def variance(
     problem: Annotated[Path, typer.Argument(help="A configuration, or a run: then its policy is looked at.")],
     pairs: Annotated[
-        list[str] | None, typer.Argument(help="Pairs like `mean/self`; all that take no minutes unless told.")
+        list[str] | None, typer.Argument(help="Pairs like `mean/self`; by default all that take less than minutes.")
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Steps an episode, if other than the configuration's.")] = None,
     episodes: Annotated[int, typer.Option(help="How many episodes; pairs with look-aheads may get fewer.")] = 16_384,
@@ -20,7 +20,7 @@ def variance(
         Path | None, typer.Option(help="Write table and figure to this path with .csv, .png, .svg and .pdf added.")
     ] = None,
 ) -> None:
-    """Says which estimator is the best buy: `tsgrad variance hetero.toml --out figures/hetero`.
+    """Measures which estimator is the best buy: `tsgrad variance hetero.toml --out figures/hetero`.
 
     Every pair of metric and baseline is measured on the same episodes: its bias, its variance, and its time on the
     engine that would be used. Options of the configuration's estimator apply to all pairs that take them.

@@ -29,13 +29,12 @@ class Estimator(eqx.Module):
         mean/self     self-play: rollouts of one episode are each other's baselines; a good default
         q/value       actor-critic's advantage, without a critic's bias; expensive
 
-    `rollouts` is how many are played of one episode under `self`, 2 unless told; `lookaheads` how many for `q` and
-    `value`, 8 unless told, unbiased for any number. `single_time` looks at one random step an episode, times T.
+    `rollouts` is how many are played of one episode under `self`, 2 by default; `lookaheads` how many for `q` and
+    `value`, 8 by default, unbiased for any number. `single_time` looks at one random step per episode, times T.
     `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
-    must. `score` is what the gradient is made of: "conditional" is what is expected of the score of the draw given the
-    arm it led to, with a fraction of its noise, where the policy's law allows it (else that of the draw); "draw" is the
-    paper's. `gradient` says how it comes about: "score" is the paper's way; "pathwise" differentiates the episode
-    itself, for batches of many users, with no use for a baseline; "auto" takes the latter from 20 users a batch on.
+    must. `score` is what the gradient is made of: "conditional" is the expected score given the arm that was played,
+    with a fraction of the noise, where the policy's law allows it (else the score of the draw); "draw" is the paper's. `gradient` says how it is computed: "score" is the paper's way; "pathwise" differentiates the episode itself,
+    for batches of many users, and needs no baseline; "auto" takes the latter from 20 users per batch on.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'

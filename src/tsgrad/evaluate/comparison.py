@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import pydantic
 from rich.table import Table
@@ -29,6 +29,9 @@ from tsgrad.simulation import (
 )
 from tsgrad.streams import Purpose
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 CONFIDENCE = 0.95
 _TIMED_EPISODES = 4 * BLOCK
 
@@ -44,7 +47,7 @@ class Comparison(NamedTuple):
     episodes: int
     seed: int
     reference: str  # the policy that gains are over
-    confidence: float  # with which all intervals hold at once
+    confidence: float  # of the simultaneous confidence intervals
     bound: RegretBound | None  # regret that no policy can go below, where the problem has such a bound
     to_precision: float | None  # the half width of the intervals that was asked for
     regrets: dict[str, Numbers]  # [N] each, of every episode; none where the comparison comes from a file
@@ -104,7 +107,7 @@ class Comparison(NamedTuple):
 
     @property
     def gains(self) -> dict[str, Gain]:
-        """By how much each other policy's regret is below the reference's; intervals hold for all at once."""
+        """By how much each other policy's regret is below the reference's, with simultaneous confidence intervals."""
         return {name: result.gain for name, result in self.policies.items() if result.gain is not None}
 
     def difference(self, first: str, second: str) -> tuple[float, float]:
@@ -192,6 +195,17 @@ class Comparison(NamedTuple):
         """Reads what `to_json` wrote."""
         return cls.from_data(read_json(path, "comparison").get("comparison"))
 
+    def plot(self) -> "Figure":
+        """A matplotlib figure: policies by regret with 95% confidence intervals, and the limit where it is known."""
+        from tsgrad.report.notebook import comparison_figure
+
+        return comparison_figure(self)
+
+    def _repr_html_(self) -> str:
+        from tsgrad.report.notebook import comparison_html
+
+        return comparison_html(self)
+
     def __repr__(self) -> str:
         return str(self)
 
@@ -221,8 +235,8 @@ def compare(
         problem: what is played.
         policies: what plays it, by name; what `tsgrad.load` gives may be handed over whole, and one that was trained
             for another horizon is then marked.
-        reference: the policy that gains are over, the first unless told.
-        confidence: with which all intervals hold at once.
+        reference: the policy that gains are measured against, by default the first.
+        confidence: of the simultaneous confidence intervals of all gains.
         bound: a kind of `tsgrad.regret_bound`; "auto" takes the tightest that costs seconds at most, None takes none.
         to_precision: where given, episodes are added until all gains are known to plus or minus that much.
         most_episodes: how many are played at most with `to_precision`.
@@ -330,7 +344,7 @@ def _limit(problem: AnyProblem, workload: Workload, kind: BoundKind | Literal["a
 
 
 def _microseconds(engine: Engine, policy: Policy, workload: Workload) -> float:
-    """Wall-clock microseconds a decision, the fastest of up to three runs of what is compiled by now."""
+    """Wall-clock microseconds per decision, the fastest of up to three runs of what is compiled by now."""
     timed = workload.part(episodes=min(workload.episodes, _TIMED_EPISODES))
     seconds: list[float] = []
     while len(seconds) < 3 and sum(seconds) < 0.2:

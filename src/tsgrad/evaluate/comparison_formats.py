@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -12,7 +12,7 @@ from tsgrad.checks import BadInput
 from tsgrad.evaluate.bounds import RegretBound
 from tsgrad.evaluate.digits import common_decimals
 from tsgrad.evaluate.statistics import QUANTILES, Gain
-from tsgrad.evaluate.tables import Column, Line, csv_text, latex_text, terminal_table
+from tsgrad.evaluate.tables import Column, Line, csv_text, html_text, latex_text, terminal_table
 
 if TYPE_CHECKING:
     from tsgrad.evaluate.comparison import Comparison
@@ -20,8 +20,25 @@ if TYPE_CHECKING:
 _SHOWN_ARMS = 6
 
 
+class _Content(NamedTuple):
+    """What a table holds, however it is written."""
+
+    title: str
+    columns: list[Column]
+    lines: list[Line]
+
+
 def table(comparison: "Comparison") -> Table:
     """Regrets, gains over the reference, and the regret that no policy can go below."""
+    return terminal_table(*_content(comparison), caption=_caption(comparison))
+
+
+def html_table(comparison: "Comparison") -> str:
+    """The same as HTML."""
+    return html_text(*_content(comparison), caption=_caption(comparison))
+
+
+def _content(comparison: "Comparison") -> _Content:
     columns = [
         Column("policy", numbers=False),
         Column("regret (s.e.)"),
@@ -45,7 +62,7 @@ def table(comparison: "Comparison") -> Table:
     if bound is not None:
         lines.append(Line([_bound_name(bound), _bound_cell(bound, regret_digits), "", "", ""], starts_group=True))
     title = f"Regret over {comparison.horizon} steps, {comparison.episodes:,} common episodes, seed {comparison.seed}"
-    return terminal_table(title, columns, lines, caption=_caption(comparison))
+    return _Content(title, columns, lines)
 
 
 def details(comparison: "Comparison") -> Table:
@@ -86,7 +103,7 @@ def _caption(comparison: "Comparison") -> str:
     parts = []
     gains = comparison.gains.values()
     if gains:
-        parts.append(f"intervals hold together with probability {comparison.confidence:.4g}")
+        parts.append(f"simultaneous {100 * comparison.confidence:.4g}% confidence intervals")
     if comparison.to_precision is not None:
         widest = max(gain.half_width for gain in gains)
         parts.append(f"wanted ± {comparison.to_precision:.3g}, reached ± {widest:.3g}")
@@ -189,7 +206,7 @@ def latex(comparison: "Comparison") -> str:
         lines.append(Line([_bound_name(bound), _bound_cell(bound, regret_digits), "", "", ""], starts_group=True))
     comment = (
         f"tsgrad {version('tsgrad')}: {comparison.episodes} common episodes of {comparison.horizon} steps,"
-        f" seed {comparison.seed}; intervals hold together with probability {comparison.confidence:.4g}"
+        f" seed {comparison.seed}; simultaneous {100 * comparison.confidence:.4g}% confidence intervals"
         + "".join(f"; {words}" for words in _elsewhere(comparison))
     )
     return latex_text(columns, lines, comment=comment)

@@ -139,11 +139,10 @@ def diagnose(
     Returns:
         Both tests and a verdict, which prints as a few sentences.
 
-    The first test holds the gradient by `obs`
-    against that by `bayes`; it sees only errors that move the gradient. The second holds rewards against what the
-    model expects of them. Where nothing is wrong, the chance that either raises the alarm is at most `level`. Where the
-    posterior is an approximation, its own error would raise it: then episodes are held against as many that are
-    simulated from the model itself, with the same policy.
+    The first test compares the gradient by `obs` with that by `bayes`; it sees only errors that move the gradient. The
+    second compares rewards with what the model predicts. Where nothing is wrong, the probability that either raises
+    the alarm is at most `level`. Where the posterior is an approximation, its own error would raise it: then episodes
+    are compared with as many that are simulated from the model itself, with the same policy.
 
         >>> import tsgrad as tg
         >>> wrong = tg.Misspecified(truth=tg.GaussianBandit(arms=2, noise_std=2.0), model=tg.GaussianBandit(arms=2))

@@ -1,4 +1,4 @@
-"""What a sample of regrets says: means, tails, and paired differences that hold all together."""
+"""What a sample of regrets says: means, tails, and paired differences with simultaneous confidence intervals."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -1,6 +1,7 @@
-"""Tables as text: for terminals, CSV, LaTeX and Markdown, one writer each. What is in them comes as plain cells."""
+"""Tables as text: for terminals, CSV, LaTeX, Markdown and HTML, one writer each. What they hold are plain cells."""
 
 import csv
+import html
 import io
 import re
 import unicodedata
@@ -153,3 +154,22 @@ def markdown_text(columns: Sequence[Column], lines: Iterable[Line]) -> str:
     ]
     listed = ([column.header for column in columns], rule, *rows)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in listed) + "\n"
+
+
+def html_text(title: str, columns: Sequence[Column], lines: Iterable[Line], *, caption: str = "") -> str:
+    """A table for a notebook; its style is the notebook's.
+
+    >>> html_text("Two", [Column("policy", numbers=False)], [Line(["a<b"])])
+    '<table><caption>Two</caption><thead><tr><th style="text-align: left">policy</th></tr></thead><tbody><tr><td style="text-align: left">a&lt;b</td></tr></tbody></table>'
+    """  # noqa: E501
+    sides = [f' style="text-align: {"right" if column.numbers else "left"}"' for column in columns]
+
+    def row(tag: str, cells: Sequence[str]) -> str:
+        shown = (html.escape(visible(cell)) for cell in cells)
+        return f"<tr>{''.join(f'<{tag}{side}>{cell}</{tag}>' for side, cell in zip(sides, shown, strict=True))}</tr>"
+
+    body = "".join(row("td", line.cells) for line in lines)
+    below = f"<p><small>{html.escape(visible(caption))}</small></p>" if caption else ""
+    head = row("th", [column.header for column in columns])
+    name = html.escape(visible(title))
+    return f"<table><caption>{name}</caption><thead>{head}</thead><tbody>{body}</tbody></table>{below}"

@@ -166,7 +166,7 @@ def variance_study(
     Args:
         problem: what is played.
         policy: whose meta-parameters gradients are taken in.
-        estimators: by name; unless told, all pairs but those whose look-aheads would take minutes at this horizon.
+        estimators: by name; by default all pairs but those whose look-aheads would take minutes at this horizon.
         horizon: how many steps an episode has.
         episodes: how many are common to all; pairs with look-aheads may get fewer.
         seed: which episodes.

@@ -54,7 +54,7 @@ class Training(_Record):
     folder: str  # of the run, relative to the folder of results.json
     settings: dict[str, Any]  # the [training] table: episodes, iterations, learning_rate, seed, engine...
     history: list[CurvePoint]
-    start: dict[str, Any]  # meta-parameters before, in the paper's units: a number or one an arm
+    start: dict[str, Any]  # meta-parameters before, in the paper's units: a number or one per arm
     last: dict[str, Any]  # at the end of training
     selected: dict[str, Any]  # of the policy selected on validation episodes
     improved: bool

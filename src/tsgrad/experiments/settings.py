@@ -15,7 +15,7 @@ PAIRS = {
     "mean/self": ("mean", "self"),
 }
 
-# One factor for all settings: steps of the printed length go further than the paper's do (docs/decisions.md).
+# One factor for all settings: steps of the printed length go further than the paper's (docs/understand/decisions.md).
 STEPS = 0.4
 
 

@@ -1,17 +1,19 @@
-"""A ledger as a table: one row a decision, with its reward where one has come."""
+"""A ledger as a table: one row per decision, with its reward where one has come."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tsgrad.artefact import write_whole
-from tsgrad.checks import BadInput, check_path
-from tsgrad_runtime.ledger import Ledger
+from tsgrad.checks import BadInput, check_path, needs_extra
+
+if TYPE_CHECKING:
+    from tsgrad_runtime.ledger import Ledger
 
 _COLUMNS = ("decision", "at", "arm", "propensity", "available", "features", "policy", "reward", "reward_at", "default")
 
 
-def exported(ledger: Ledger) -> dict[str, list[Any]]:
+def exported(ledger: "Ledger") -> dict[str, list[Any]]:
     """Columns by name. Choices that were never shown are left out."""
     rows: dict[str, dict[str, Any]] = {}
     shown: dict[str, bool] = {}
@@ -40,10 +42,11 @@ def exported(ledger: Ledger) -> dict[str, list[Any]]:
     return {column: [row[column] for row in kept] for column in _COLUMNS}
 
 
-def export_ledger(ledger: Ledger, out: str | Path) -> int:
+def export_ledger(ledger: "Ledger", out: str | Path) -> int:
     """Writes the table as Parquet or CSV, by the ending of the file's name; how many rows there are."""
-    import pyarrow
-    from pyarrow import csv, parquet
+    with needs_extra("live"):
+        import pyarrow
+        from pyarrow import csv, parquet
 
     path = check_path("out", out)
     writers = {".parquet": parquet.write_table, ".csv": csv.write_csv}

@@ -248,7 +248,7 @@ def _warnings(
     spread = float(np.sqrt(covariance[1, 1]))
     if flat or spread > 1:
         said.append(
-            "The data can't tell how much arms differ: there are too few pulls an arm, or the arms are all alike. The"
+            "The data can't tell how much arms differ: there are too few pulls per arm, or the arms are all alike. The"
             " strength of this prior is the least that they don't rule out."
         )
     if p_value < 0.01:

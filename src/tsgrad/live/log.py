@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad.checks import BadInput, check_choice, check_path
+from tsgrad.checks import BadInput, check_choice, check_path, needs_extra
 
 Table = dict[str, np.ndarray[Any, Any]]
 
@@ -57,8 +57,9 @@ def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np
 
 
 def _from_file(path: Path) -> Table:
-    import pyarrow
-    from pyarrow import csv, parquet
+    with needs_extra("live"):
+        import pyarrow
+        from pyarrow import csv, parquet
 
     try:
         read = parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)

@@ -28,7 +28,7 @@ class Estimate(NamedTuple):
 
 
 class LogEstimate(NamedTuple):
-    """Estimates by name, from so many rows that are worth so many of the policy's own, and what to be wary of."""
+    """Estimates by method, the number of rows, how many of the policy's own decisions these are worth, and warnings."""
 
     estimates: dict[str, Estimate]
     rows: int
@@ -57,7 +57,7 @@ def evaluate_log(
     replays: int = 20,
     seed: int = 0,
 ) -> LogEstimate:
-    """What a policy would have earned a decision, had it been there in place of the one that was logged.
+    """Estimates what a policy would have earned per decision, in place of the one that was logged.
 
     Args:
         log: a CSV or Parquet file, or columns by name: a row for each decision that has a reward.

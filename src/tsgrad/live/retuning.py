@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from tsgrad.problems import FiniteArms
 from tsgrad.registry import registered_name
 from tsgrad.training import Run, RunFolder, train
 from tsgrad_runtime.artefact import read_artefact
-from tsgrad_runtime.ledger import Ledger
+
+if TYPE_CHECKING:
+    from tsgrad_runtime.ledger import Ledger
 
 LOSS_Z = 2.0  # standard errors by which the new policy may not be worse where its prior is uncertain
 
@@ -47,7 +49,7 @@ class Retuned(NamedTuple):
 
 def retune(
     folder: str | Path,
-    ledger: Ledger,
+    ledger: "Ledger",
     *,
     out: str | Path,
     training: Mapping[str, Any] | None = None,

@@ -50,7 +50,7 @@ class Fields {
     return *field;
   }
 
-  // How many arms there are, from a field with one number an arm.
+  // How many arms there are, from a field with one number per arm.
   int arms(const std::string& name) const {
     const Field& field = get(name);
     if (field.shape.size() != 1 || field.shape[0] < 1 || field.shape[0] > kMostArms)

@@ -36,7 +36,7 @@ Fields = dict[str, FloatArray]
 class Kernel(NamedTuple):
     """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name.
 
-    A field of the policy has one number an arm, or none where arms share it; `parameters` are the fields that a
+    A field of the policy has one number per arm, or none where arms share it; `parameters` are the fields that a
     gradient is taken in, in the order of the policy's parameter vector.
     """
 

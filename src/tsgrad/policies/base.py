@@ -126,7 +126,7 @@ def load(path: str | Path) -> Saved:
 
 
 class Memoryless(Policy):
-    """A policy to which the belief is all that matters of the past."""
+    """A policy that depends on the past through the belief alone."""
 
     def init(self, model: Problem) -> None:
         return None
@@ -162,6 +162,11 @@ class SamplingPolicy(Policy):
     def meta_parameters(self) -> dict[str, FloatArray]:
         """What training moves, in the paper's units."""
 
+    def _repr_html_(self) -> str:
+        from tsgrad.report.notebook import policy_html
+
+        return policy_html(self)
+
     def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
         return self.choose(model, self.law(model, belief, memory, context, clock).sample(noise), context)
 
@@ -193,7 +198,7 @@ class SamplingPolicy(Policy):
 
 
 class AllocatingPolicy(Policy):
-    """Says what share of the users every arm is to have: what policies do that plan for batches."""
+    """Gives the share of the users that every arm is to have, as policies that plan for batches do."""
 
     @abc.abstractmethod
     def shares(self, model: Any, belief: Any, memory: Any, context: Context, clock: Clock) -> Float[Array, "K"]:
@@ -215,7 +220,7 @@ class Experiment(NamedTuple):
 
 
 class Planner(Policy):
-    """A policy that is made for one experiment: `plan` is asked before `prepare`, which then gets what it made."""
+    """A policy that is made for one experiment: `plan` is called first, and what it returns is then prepared."""
 
     @abc.abstractmethod
     def plan(self, problem: AnyProblem, experiment: Experiment) -> Policy:

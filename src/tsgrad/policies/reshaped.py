@@ -49,7 +49,7 @@ def ReshapedThompson(problem: Any, *, shared: bool = False) -> SamplingPolicy:  
 
 
 def start_values(shared: bool, **values: FloatArray) -> dict[str, FloatArray]:
-    """Meta-parameters to start from: one an arm, or arm 0's for all where they are shared and arms are alike."""
+    """Meta-parameters to start from: one per arm, or arm 0's for all where they are shared and arms are alike."""
     if not check_flag("shared", shared):
         return values
     for name, value in values.items():
@@ -73,7 +73,7 @@ def check_meta_parameters(**values: Any) -> dict[str, FloatArray]:
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) > 1 or max(map(len, shapes)) > 1:
         given = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise BadInput(f"meta-parameters must all be single numbers or all have one number an arm, got {given}")
+        raise BadInput(f"meta-parameters must all be single numbers or all have one number per arm, got {given}")
     return arrays
 
 

@@ -66,5 +66,5 @@ def check_names(arms: Sequence[str], problem: AnyProblem) -> list[str]:
     count = model.arms if isinstance(model, FiniteArms) else 0
     names = list(arms)
     if len(names) != count or len(set(names)) != count or not all(isinstance(name, str) and name for name in names):
-        raise BadInput(f"arms must be {count} different names, one an arm, got {names!r:.80}")
+        raise BadInput(f"arms must be {count} different names, one per arm, got {names!r:.80}")
     return names

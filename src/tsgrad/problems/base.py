@@ -52,7 +52,7 @@ def largest(values: Float[Array, "K"], context: Context) -> Integer[Array, ""]:
 
 
 class ArmMoments(NamedTuple):
-    """What is believed of each arm's expected reward. Axes: [K] each."""
+    """Posterior mean and standard deviation of each arm's expected reward. Axes: [K] each."""
 
     mean: Float[Array, "K"]
     std: Float[Array, "K"]

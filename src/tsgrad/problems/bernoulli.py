@@ -31,7 +31,7 @@ class BernoulliBelief(NamedTuple):
 class BernoulliBandit(TabledArms, SummedArms):
     """Arms with rewards 0 or 1: theta_a ~ Beta(alpha, beta), reward | theta ~ Bernoulli(theta_a).
 
-    Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
+    Each argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
 
         >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
         >>> print(problem.posterior_means(problem.prior(10), Context()))

@@ -45,7 +45,7 @@ def normal_posterior(
 class GaussianBandit(TabledArms, SummedArms):
     """Arms with normal rewards: theta_a ~ N(prior_mean, prior_std^2), reward | theta ~ N(theta_a, noise_std^2).
 
-    Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
+    Each argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
 
         >>> GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]).arms
         5

@@ -66,7 +66,7 @@ class LinearBandit(LinearRewards, FeaturedArms):
     `features` is an array [K, d] (arms are correlated: one pull teaches about all that share a direction), or what
     is seen anew at each step: an array [T, K, d], a function (noise, t) -> [K, d], or a `Contexts` process such as
     `GaussianContexts`. `prior_mean` is one number or [d]; `prior_covariance` one number, a diagonal [d] or [d, d];
-    `noise_std` one number, or one an arm.
+    `noise_std` one number, or one per arm.
 
         >>> problem = LinearBandit(features=[[1.0, 0.0], [1.0, 1.0]], noise_std=0.5)
         >>> belief = problem.update(problem.prior(10), Context(), jnp.asarray(0), jnp.asarray(1.0))
@@ -176,10 +176,10 @@ class BallBandit(LinearRewards):
 
 
 def check_noise(noise_std: Any, arms: int) -> FloatArray:
-    """Standard deviations [K], from one number or one an arm."""
+    """Standard deviations [K], from one number or one per arm."""
     checked = check_array("noise_std", noise_std, above=0)
     if checked.shape not in {(), (arms,)}:
-        raise BadInput(f"noise_std must be one number or {arms}, one an arm, got shape {checked.shape}")
+        raise BadInput(f"noise_std must be one number or {arms}, one per arm, got shape {checked.shape}")
     return np.broadcast_to(checked, (arms,)).copy()
 
 

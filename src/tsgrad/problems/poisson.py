@@ -29,7 +29,7 @@ class PoissonBelief(NamedTuple):
 class PoissonBandit(SummedArms):
     """Arms with counts for rewards: theta_a ~ Gamma(shape, rate), reward | theta ~ Poisson(theta_a).
 
-    Each argument is one number, or one number an arm; `arms` gives K where all are single numbers.
+    Each argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
 
         >>> problem = PoissonBandit(shape=[2.0, 3.0], rate=1.0)
         >>> print(problem.posterior_means(problem.prior(10), Context()))

@@ -31,7 +31,7 @@ class UnknownVarianceBandit(SummedArms):
     mean | precision ~ N(prior_mean, 1 / (prior_weight precision)).
 
     `prior_weight` is how many rewards the prior is worth; the variance has the prior mean rate / (shape - 1). Each
-    argument is one number, or one number an arm; `arms` gives K where all are single numbers.
+    argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
 
         >>> UnknownVarianceBandit(arms=3, shape=3.0, rate=2.0).arms
         3

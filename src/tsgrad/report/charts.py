@@ -112,7 +112,7 @@ def pulls_per_arm(
     """
     figure, (axes,) = panels(width, height=2.8)
     _paired_bars(axes, before, after, labels, names)
-    axes.set(xlabel=title, ylabel="pulls an episode")
+    axes.set(xlabel=title, ylabel="pulls per episode")
     return figure
 
 

@@ -25,7 +25,7 @@ def no_gain(gain: float, standard_error: float) -> list[Concern]:
         return []
     text = (
         f"The 95% interval of the gain, {interval(gain, standard_error)}, reaches zero. "
-        "Train longer, or with more episodes an iteration; the family of policies may also have nothing to gain here."
+        "Train longer, or with more episodes per iteration; the family of policies may also have nothing to gain here."
     )
     return [Concern("No gain is shown", text)]
 
@@ -83,7 +83,7 @@ def suspicious_gradients(names: Sequence[str], start: FloatArray, end: FloatArra
         text = (
             f"At the end of training the gradient of `{names[int(np.argmax(growth))]}` has {np.max(growth):.0f} times "
             f"the largest standard error of the start{others}. Sampling has nearly no variance left there, and late "
-            "steps were mostly noise: use more episodes an iteration, a rate that falls to zero, or `clip_norm`."
+            "steps were mostly noise: use more episodes per iteration, a rate that falls to zero, or `clip_norm`."
         )
         found.append(Concern("Gradients became noisy", text))
     stuck = np.flatnonzero((start > 0) & (end == 0))

@@ -25,7 +25,7 @@ Values = Mapping[str, FloatArray]
 def meta_parameter_section(
     before: Mapping[str, Any], after: Mapping[str, Any], labels: ArmLabels, *, from_plain: bool = True
 ) -> Section:
-    """What training moved: one number for all, one an arm or a dimension, or the weights of a network."""
+    """What training moved: one number for all, one per arm or a dimension, or the weights of a network."""
     start, end = ({name: np.asarray(value, dtype=float) for name, value in side.items()} for side in (before, after))
     opening = PLAIN_START if from_plain else OTHER_START
     if any(value.ndim > 1 for value in start.values()):

@@ -282,7 +282,7 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
 
 def _curve(training: Training) -> training_charts.Curve:
     points = [(point.iteration, point.regret) for point in training.history if point.regret is not None]
-    return training_charts.Curve(*(np.array(axis, dtype=float) for axis in zip(*points, strict=True)))
+    return training_charts.Curve.through(points)
 
 
 def _training_of(results: Results, row: Row) -> Training:

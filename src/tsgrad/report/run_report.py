@@ -5,8 +5,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tsgrad.checks import check_path
 from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import Comparison, compare
@@ -129,7 +127,7 @@ def _checks(history: list[HistoryRow]) -> list[tuple[int, float]]:
 
 def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
     measured = [(row.iteration, row.regret) for row in history if row.regret is not None]
-    curve = training_charts.Curve(*(np.array(axis) for axis in zip(*measured, strict=True)))
+    curve = training_charts.Curve.through(measured)
     checks = _checks(history)
     selected = min(checks, key=lambda check: check[1])
     rivals = {name: regret for name, regret in comparison.regret.items() if name not in (TRAINED, LAST)}
@@ -146,7 +144,7 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
         draw=lambda width: training_charts.learning_curves(
             {"training": curve},
             rivals=rivals,
-            checks=training_charts.Curve(*(np.array(axis) for axis in zip(*checks, strict=True))),
+            checks=training_charts.Curve.through(checks),
             selected=selected,
             bound=None if comparison.bound is None else comparison.bound.regret,
             width=width,

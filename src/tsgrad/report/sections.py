@@ -247,5 +247,5 @@ def _pulls_sentence(before: FloatArray, after: FloatArray, episodes: int) -> str
     ]
     if not parts:
         return "No arm is pulled so much more or less often than before that chance is ruled out."
-    parts[0] += " an episode"
+    parts[0] += " per episode"
     return f"Training moved {percentage(moved, steps)} of the pulls to other arms: {'), '.join(parts)})."

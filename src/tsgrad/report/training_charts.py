@@ -37,6 +37,11 @@ class Curve(NamedTuple):
     iteration: FloatArray
     regret: FloatArray
 
+    @classmethod
+    def through(cls, points: Sequence[tuple[int, float]]) -> "Curve":
+        """The curve through some points (iteration, regret)."""
+        return cls(*(np.array(axis, dtype=float) for axis in zip(*points, strict=True)))
+
 
 def averaging_window(iterations: int) -> int:
     """Over how many iterations a learning curve is averaged: a fiftieth of them."""
@@ -228,7 +233,7 @@ def pulls_during_training(pulls: Mapping[int, FloatArray], *, width: Width = "wi
             markerfacecolor=ACCENT if iteration == last else PAPER,
             label=f"iteration {iteration:,}",
         )
-    axes.set(xlabel="arms, the most pulled first", ylabel="pulls an episode", ylim=(0, None))
+    axes.set(xlabel="arms, the most pulled first", ylabel="pulls per episode", ylim=(0, None))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="upper right")
     return figure

@@ -24,7 +24,7 @@ def variance_chart(study: VarianceStudy) -> "Figure":
         [study.relative_cost(pair) for pair in study.pairs],
     )
     titles = ("variance", "time", "variance x time")
-    units = ("trace of the covariance, one episode", "µs an episode", "best buy = 1")
+    units = ("trace of the covariance, one episode", "µs per episode", "best buy = 1")
     for axes, title, unit, numbers in zip(panels, titles, units, values, strict=True):
         _dots(axes, study, numbers)
         axes.set_title(title, fontsize=10)

@@ -25,10 +25,11 @@ LONGEST_DELAY = 10_000  # steps: what is on its way is kept
 class Conditions(eqx.Module):
     """How an experiment is run; left out, every user is learned from before the next one comes.
 
-    `batch` is how many users see the same belief at each step: one number, or one a step. With `allocation`
+    `batch` is how many users see the same belief at each step: one number, or one per step. With `allocation`
     "independent" each of them has a draw of their own; with "proportional" each arm has its share of them, rounded, so
     that every user still has the same chances. `delay` is how many steps later than usual a reward is seen (0: before
-    the next step): one number, or the chances of 0, 1, 2, ... steps; what they lack of one is the chance of never.
+    the next step): one number, or the probabilities of 0, 1, 2, ... steps; where they add up to less than one, the
+    rest is the probability that a reward is never seen.
     `floor` is the least share of every arm that can be played. `available` says which can: booleans [T, K], or the
     first and the last step of each arm, [K, 2], counted from one. `after` is how many users get the arm with the
     largest posterior mean once the experiment has ended.
@@ -138,7 +139,7 @@ class Conditions(eqx.Module):
         """Raises BadInput where they don't fit a problem and a horizon."""
         truth = problem.truth
         if isinstance(self.batch, tuple) and len(self.batch) != horizon:
-            raise BadInput(f"batch must be one number or {horizon}, one a step, got {len(self.batch)}")
+            raise BadInput(f"batch must be one number or {horizon}, one per step, got {len(self.batch)}")
         if self.users(horizon) > MOST_USERS:
             raise BadInput(f"batch must have at most {MOST_USERS:,} users in all, got {self.users(horizon):,}")
         for name in ("available", "floor", "after"):
@@ -244,7 +245,7 @@ def _check_batch(batch: Any) -> int | tuple[int, ...]:
     if np.ndim(batch) == 0:
         return check_count("batch", batch, least=1, most=MOST_USERS)
     if np.ndim(batch) != 1 or not len(batch):
-        raise BadInput(f"batch must be one number or one a step, got shape {np.shape(batch)}")
+        raise BadInput(f"batch must be one number or one per step, got shape {np.shape(batch)}")
     sizes = tuple(check_count(f"batch[{step}]", size, least=1, most=MOST_USERS) for step, size in enumerate(batch))
     return 1 if set(sizes) == {1} else sizes
 

@@ -83,7 +83,7 @@ class Workload:
 
     @classmethod
     def of(cls, purpose: Purpose, options: WorkloadOptions) -> "Workload":
-        """From keywords of a function whose episodes have this purpose unless told."""
+        """From keywords of a function whose episodes have this purpose by default."""
         given: Any = {"purpose": purpose, **options}
         return cls(**given)
 

@@ -1,9 +1,11 @@
-"""While training goes on: its progress on a terminal, and Ctrl-C at a time of our choosing."""
+"""While training goes on: its progress on a terminal or in a notebook, and Ctrl-C at a time of our choosing."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import FrameType, TracebackType
 
 from rich.console import Console
@@ -11,6 +13,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tsgrad.training.folder import State
 from tsgrad.training.run import HistoryRow
+
+
+def can_show_progress() -> bool:
+    """Whether a bar can be renewed in place: on a terminal, and in a notebook that has widgets."""
+    if Console().is_jupyter:
+        return find_spec("ipywidgets") is not None
+    return sys.stderr.isatty()
 
 
 class TrainingProgress:

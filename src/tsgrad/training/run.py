@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tsgrad.artefact import write_json
 from tsgrad.evaluate.digits import common_decimals
@@ -10,6 +10,9 @@ from tsgrad.policies import SamplingPolicy, policy_content
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import registered_name
 from tsgrad.simulation import EVERY_USER, Conditions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class HistoryRow(NamedTuple):
@@ -62,6 +65,17 @@ class Run(NamedTuple):
         if self.conditions.table:
             content["conditions"] = self.conditions.table
         write_json(path, "policy", {**self.provenance, **content})
+
+    def plot(self) -> "Figure":
+        """A matplotlib figure: regret in the course of training, and the policy that was selected."""
+        from tsgrad.report.notebook import run_figure
+
+        return run_figure(self)
+
+    def _repr_html_(self) -> str:
+        from tsgrad.report.notebook import run_html
+
+        return run_html(self)
 
     def __repr__(self) -> str:
         return f"<Run of {len(self.history) - 1} iterations. {self}>"

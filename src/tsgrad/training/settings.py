@@ -22,6 +22,14 @@ from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, 
 NamedCall = str | dict[str, Any]
 LONG_HORIZON = 1000
 
+# Families that are made to fit the problem, by their kind in a file, with the keys that each may have.
+POLICY_FAMILIES = {
+    "bonus": ("degree",),
+    "reshaped": ("shared",),
+    "recurrent": ("form", "hidden", "seed"),
+    "rl2": ("hidden", "seed"),
+}
+
 # What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
 # gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
 _ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
@@ -29,20 +37,30 @@ _OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning
 
 
 class _Settings(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
 
 class EstimatorSettings(_Settings):
     """The `[estimator]` table: what `tsgrad.Estimator` takes."""
 
     metric: str | dict[str, Any] = "mean"
+    """the return credited to a rollout: a name, or a table with its `kind` and fields"""
     baseline: str | dict[str, Any] = "self"
+    """what is subtracted from it: a name, or a table"""
     rollouts: int | None = None
+    """per episode, for the baseline `self`; 2 unless given"""
     lookaheads: int | None = None
+    """per step, for `q` and `value`; 8 unless given"""
     single_time: bool = False
+    """whether to look at one random step per episode, times the horizon"""
     world: Literal["true", "posterior"] = "true"
+    """the true parameters, or parameters redrawn from the final posterior"""
     score: ScoreName = "conditional"
+    """the expected score given the arm played, or the score of the draw"""
     gradient: GradientName = "auto"
+    """by scores, or through the episode itself (pathwise), for large batches"""
 
     @classmethod
     def of(cls, estimator: Estimator) -> "EstimatorSettings":
@@ -80,19 +98,33 @@ class TrainingSettings(_Settings):
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
+    """steps of an episode"""
     warm_up: int | None = pydantic.Field(default=None, ge=1)
+    """a shorter horizon to train on first"""
     episodes: int = pydantic.Field(default=1000, ge=2, le=MOST_EPISODES)
+    """per iteration"""
     iterations: int = pydantic.Field(default=60, ge=1)
+    """updates of the meta-parameters"""
     learning_rate: float | dict[str, Any] = 2.0
+    """a number, or a table that names an optax schedule"""
     schedule: Literal["cosine", "constant"] | None = None
+    """whether the learning rate falls to zero; cosine unless given"""
     optimizer: NamedCall = "natural"
+    """the natural gradient, or an optax optimizer: its name, or a table"""
     clip_norm: float | None = pydantic.Field(default=None, gt=0)
+    """the largest norm of a gradient"""
     seed: int = pydantic.Field(default=0, ge=0, lt=2**64)
+    """of all randomness"""
     validation_episodes: int = pydantic.Field(default=16_384, ge=2, le=MOST_EPISODES)
+    """on which the policy to return is selected"""
     check_every: int = pydantic.Field(default=10, ge=1)
+    """iterations between two validations"""
     engine: Literal["auto", "jax", "native"] = "auto"
+    """what computes; auto takes the native engine where it has a kernel"""
     precision: Literal["float32", "float64"] = "float32"
+    """of rollouts; sums are always in 64 bits"""
     chunk: int = pydantic.Field(default=CHUNK, ge=1)
+    """blocks of episodes computed at a time; changes memory and time, never results"""
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -196,10 +228,15 @@ class Configuration(_Settings):
     """A whole configuration file."""
 
     problem: dict[str, Any]
+    """the bandit: its kind and its arguments"""
     policy: dict[str, Any] = {}
+    """where training starts"""
     estimator: EstimatorSettings | None = None
+    """of the gradient; the best for the problem unless given"""
     conditions: dict[str, Any] | None = None
+    """how the experiment is run: batches, delays, floors"""
     training: TrainingSettings
+    """how it is trained"""
 
     def build_problem(self) -> AnyProblem:
         """The problem that is described."""
@@ -225,19 +262,19 @@ class Configuration(_Settings):
         described = {"kind": "reshaped", **self.policy}
         kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}
         if kind == "bonus" and "bonus" not in options:
-            _check_keys(kind, options, ["degree"])
+            _check_keys(kind, options)
             return BonusThompson(problem, **options)
         if kind == "reshaped":
-            _check_keys(kind, options, ["shared"])
+            _check_keys(kind, options)
             shared = options.get("shared", False)
             if not isinstance(shared, bool):
                 raise BadInput(f"policy.shared must be true or false, got {shared!r}")
             return ReshapedThompson(problem.model, shared=shared)
         if kind == "recurrent" and "weight_input" not in options:
-            _check_keys(kind, options, ["form", "hidden", "seed"])
+            _check_keys(kind, options)
             return RecurrentThompson(problem, **options)
         if kind == "rl2" and "weight_input" not in options:
-            _check_keys(kind, options, ["hidden", "seed"])
+            _check_keys(kind, options)
             return RL2(problem, **options)
         policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
         return policy
@@ -259,9 +296,9 @@ def default_estimator(problem: AnyProblem) -> Estimator:
     return Estimator("bayes" if trusted else "mean", "self", rollouts=4)
 
 
-def _check_keys(kind: str, options: dict[str, Any], known: list[str]) -> None:
+def _check_keys(kind: str, options: dict[str, Any]) -> None:
     for name in options:
-        check_choice(f"a key of policy (kind {kind!r})", name, known)
+        check_choice(f"a key of policy (kind {kind!r})", name, POLICY_FAMILIES[kind])
 
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)

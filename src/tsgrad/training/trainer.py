@@ -1,6 +1,5 @@
 """Training: stochastic gradient ascent on the meta-parameters, and the checks that make its result safe to use."""
 
-import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +21,7 @@ from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
 from tsgrad.training.optimizer import build_optimizer, is_natural
-from tsgrad.training.progress import TrainingProgress, interruption
+from tsgrad.training.progress import TrainingProgress, can_show_progress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import (
     Configuration,
@@ -58,9 +57,9 @@ def train(
 
     Args:
         problem: what is played.
-        policy: where to start; its meta-parameters are moved. Unless told, the family that is best for the problem.
-        estimator: of the gradient. Unless told, the quietest that is right for the problem: bayes/self with 4 rollouts
-            where its model can be trusted, else mean/self.
+        policy: where to start; its meta-parameters are moved. By default the family that is best for the problem.
+        estimator: of the gradient. By default the least noisy one that is unbiased for the problem: bayes/self with 4
+            rollouts where its model can be trusted, else mean/self.
         conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
@@ -225,7 +224,7 @@ class _Training:
 
     def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: Progress) -> Run:
         """From a state to the end."""
-        shown = sys.stderr.isatty() if progress is None else progress is True
+        shown = can_show_progress() if progress is None else progress is True
         iterations = self.settings.iterations
         try:
             with TrainingProgress(iterations, state.iteration, shown=shown) as bar, interruption() as interrupted:

@@ -123,7 +123,7 @@ def test_scaled_thompson_lies_between_greedy_and_thompson_sampling(problem):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda: tg.BayesUCB(1.0), "quantile must be one number below 1, or one a step, got 1.0"),
+        (lambda: tg.BayesUCB(1.0), "quantile must be one number below 1, or one per step, got 1.0"),
         (lambda: tg.BayesUCB(0.0), "quantile must be > 0, got 0.0"),
         (lambda: tg.BayesUCB([0.5, 0.6]).prepare(GAUSSIAN, 3), "quantile must be one number, or 3 for this horizon"),
         (

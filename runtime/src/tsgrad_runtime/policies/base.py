@@ -122,7 +122,7 @@ class ByDraws(Policy):
 
 
 def check_per_arm(model: Model, *meta_parameters: FloatArray) -> bool:
-    """Whether meta-parameters are one an arm, in which case they must be as many as there are arms."""
+    """Whether meta-parameters are one per arm, in which case they must be as many as there are arms."""
     shapes = {value.shape for value in meta_parameters}
     if not shapes <= {(), (model.arms,)}:
         raise BadInput(f"policy has meta-parameters of shapes {sorted(shapes)}, the problem has {model.arms} arms")

@@ -19,8 +19,8 @@ def equal_shares(context: Context, arms: int) -> Float[Array, "K"]:
 
 @register("ab-test")
 class ABTest(Memoryless, AllocatingPolicy, Rival):
-    """Equal shares for every available arm, whatever was seen. What is learned is worth something to those alone who
-    come after the end (`Conditions.after`): they get the arm with the largest posterior mean.
+    """Equal shares for every available arm, whatever was seen. What it learns helps only those who come after the end
+    (`Conditions.after`): they get the arm with the largest posterior mean.
 
         >>> import tsgrad as tg
         >>> users = tg.Conditions(batch=100, after=1000)

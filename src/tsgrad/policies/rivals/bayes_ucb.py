@@ -26,7 +26,7 @@ class BayesUCB(PreparedRival):
     """Plays the arm whose posterior has the largest quantile of level 1 - 1/t (Kaufmann, Cappé and Garivier, 2012).
 
     For Gaussian arms m + s Phi^-1(1 - 1/t), for Bernoulli arms the quantile of Beta(alpha + successes, beta +
-    failures), for linear bandits the quantile of x' theta. `quantile` is another level, one number or one a step. At
+    failures), for linear bandits the quantile of x' theta. `quantile` is another level, one number or one per step. At
     level 0 (t = 1) every index is as low as can be: the tie goes to the largest posterior mean, then to the first arm.
 
     Deterministic, simple and robust, with no horizon to know; explores more than is worth it as the end comes near.
@@ -42,7 +42,7 @@ class BayesUCB(PreparedRival):
     def __init__(self, quantile: Any = None) -> None:
         self.quantile = None if quantile is None else check_array("quantile", quantile, above=0)
         if self.quantile is not None and (self.quantile.ndim > 1 or np.any(self.quantile >= 1)):
-            raise BadInput(f"quantile must be one number below 1, or one a step, got {quantile!r:.80}")
+            raise BadInput(f"quantile must be one number below 1, or one per step, got {quantile!r:.80}")
 
     def levels(self, horizon: int) -> FloatArray:
         """The level of the quantile at each step, [T]."""

@@ -1,0 +1,96 @@
+"""The manual: every public name in its reference, every page in its navigation, every link at its target."""
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import tsgrad as tg
+import tsgrad_runtime
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "scripts"))
+
+import docstrings  # noqa: E402
+import evidence  # noqa: E402
+import reference  # noqa: E402
+
+REFERENCE = reference.reference_pages()
+GENERATED = {**REFERENCE, **evidence.evidence_pages(), "changelog.md": (ROOT / "CHANGELOG.md").read_text()}
+WRITTEN = {path.relative_to(DOCS).as_posix(): path.read_text() for path in DOCS.rglob("*.md")}
+
+
+def navigated(entries):
+    for entry in entries:
+        target = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        yield from navigated(target) if isinstance(target, list) else [target]
+
+
+def test_every_public_name_is_in_the_reference_once():
+    shown = [name for page in REFERENCE.values() for name in re.findall(r"^::: ([\w.]+)$", page, flags=re.MULTILINE)]
+    public = [f"tsgrad.{name}" for name in tg.__all__] + [f"tsgrad_runtime.{name}" for name in tsgrad_runtime.__all__]
+    assert sorted(shown) == sorted(public)
+
+
+def test_every_public_name_has_a_docstring():
+    assert not [name for name in tg.__all__ if not (getattr(tg, name).__doc__ or "").strip()]
+
+
+def test_every_page_is_in_the_navigation():
+    site = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    assert sorted(navigated(site["nav"])) == sorted({*WRITTEN, *GENERATED})
+
+
+def anchors(text):
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "document", [*(f"docs/{page}" for page in sorted(WRITTEN)), "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+)
+def test_links_lead_somewhere(document):
+    path = ROOT / document
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        found = (path.parent / name).resolve() if name else path
+        page = found.relative_to(DOCS).as_posix() if found.is_relative_to(DOCS) else None
+        assert found.exists() or page in GENERATED, target
+        if anchor:
+            assert anchor in anchors(found.read_text() if found.exists() else GENERATED[page]), target
+
+
+def test_every_figure_has_its_words_and_both_widths():
+    for page, text in WRITTEN.items():
+        for alternative, target in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text):
+            assert len(alternative) > 40, target
+            drawn = (DOCS / page).parent / target
+            assert drawn.exists()
+            assert drawn.with_name(f"{drawn.stem}-narrow.svg").exists()
+
+
+def test_versions_go_together():
+    library, runtime = (
+        tomllib.loads((ROOT / path).read_text())["project"] for path in ("pyproject.toml", "runtime/pyproject.toml")
+    )
+    assert library["version"] == runtime["version"]
+    assert f"tsgrad-runtime=={runtime['version']}" in library["dependencies"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == library["version"]
+    assert f"\n## {library['version']}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_results_of_the_readme_are_those_of_the_evidence():
+    readme = (ROOT / "README.md").read_text()
+    for line in evidence.results_table()[:5]:
+        assert line in readme
+
+
+def test_examples_in_docstrings_become_blocks_of_code():
+    text = "It adds.\n\n    >>> 1 + 1\n    2\n\nMore."
+    assert docstrings.fenced(text) == "It adds.\n\n```pycon\n>>> 1 + 1\n2\n```\n\nMore."
