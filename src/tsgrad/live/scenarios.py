@@ -53,6 +53,9 @@ def scenarios(
     With a policy, what becomes of it where arms are more and where its clock is not told the horizon.
     """
     model = judged(problem)
+    if not conditions.masks_alone:
+        # No kernel plays them: as a pair of truth and model, what is compiled serves for other truths, too.
+        problem = Misspecified(truth=problem.truth, model=model)
     yield Scenario("As assumed", problem, horizon, conditions)
     yield from _other_truths(model, horizon, conditions)
     for said, factor in (("Stopped half way", 0.5), ("Run on for as long again", 2.0)):
