@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import random
 import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -85,6 +86,7 @@ def main():
     )
     options = parser.parse_args()
     random.seed(0)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     with tempfile.TemporaryDirectory() as name:
         policy = Path(name) / "policy.json"
         write_policy(policy)
