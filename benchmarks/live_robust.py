@@ -3,8 +3,8 @@
     python benchmarks/live_robust.py [--arms 10] [--iterations 100] [--episodes 16384]
 
 A prior is fitted on a log of few arms. One policy is trained on the fitted prior, one on priors drawn from what the fit
-leaves open. Both play where the prior is as fitted, where its mean or its spread is off by a standard error, and where it
-is drawn from what the data leave open. Prints the regrets and their paired difference, and writes them to a file.
+leaves open. Both play where the prior is as fitted, where its mean or its spread is off by a standard error, and where
+it is drawn from what the data leave open. Prints the regrets and their paired difference, and writes them to a file.
 """
 
 import argparse
@@ -25,8 +25,8 @@ def fitted(arms, pulls=20, seed=0):
 
 
 def truths(fit, arms):
-    """Where the prior is as fitted, where one of its coordinates is off by a standard error, and where it is one of those
-    that the data leave open, other ones than were trained on.
+    """Where the prior is as fitted, where one of its coordinates is off by a standard error, and where it is one that the
+    data leave open, another one than those that were trained on.
     """
     yield "as fitted", fit.problem(arms=arms)
     for number, name in enumerate(("mean", "spread")):
