@@ -67,7 +67,7 @@ def gain_by_scenario(found: Robustness, *, width: Width = "wide") -> Figure:
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.axvline(100 * found.scenarios[0].share, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     names = [one.said if width == "wide" else _wrapped(one.said) for one in kept]
-    axes.set_yticks(np.arange(len(kept)), names, fontsize=8 if width == "wide" else 6.5)
+    axes.set_yticks(np.arange(len(kept)), names, fontsize=8 if width == "wide" else 6.5, multialignment="right")
     axes.get_yticklabels()[-1].set_fontweight("bold")
     axes.set(xlabel="gain, % of regret, with 95% interval", ylim=(-0.7, len(kept) - 0.3))
     axes.grid(axis="y", linewidth=0.6)
