@@ -25,8 +25,8 @@ def fitted(arms, pulls=20, seed=0):
 
 
 def truths(fit, arms):
-    """Where the prior is as fitted, where one of its coordinates is off by a standard error, and where it is one that the
-    data leave open, another one than those that were trained on.
+    """Where the prior is as fitted, where one of its coordinates is off by a standard error, and where it is drawn from
+    what the data leave open.
     """
     yield "as fitted", fit.problem(arms=arms)
     for number, name in enumerate(("mean", "spread")):
