@@ -1,15 +1,18 @@
 """Nothing is lost: services killed at random moments under load, and the ledger held to all that was acknowledged.
 
-    python benchmarks/live_kill.py [--kills 200] [--ledger postgresql://user@host/name] [--services 2]
+    python benchmarks/live_kill.py [--kills 200] [--ledger sqlite postgresql shared]
 
-Without a ledger, SQLite in a temporary folder. Services start on the same ledger again and again; each life lasts up to
-a second under the load of eight clients.
+Three ledgers in turn: SQLite, PostgreSQL (a server of its own is started), and one in PostgreSQL that two services
+share. Services start on the same ledger again and again; each life lasts up to a second under the load of eight clients
+a service.
 """
 
 import argparse
 import asyncio
+import contextlib
 import random
 import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -17,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from live_client import decisions_with_rewards, free_port, started, write_policy
+from live_postgresql import postgresql_server
 from tsgrad_runtime.artefact import read_artefact
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
@@ -42,39 +46,59 @@ async def one_life(policy, url, services, acknowledged):
     await load
 
 
+def report(policy, url, kills, acknowledged):
+    """What is left of all that was acknowledged, in a sentence."""
+    ledger = Ledger(url)
+    found = inspected(ledger)
+    decided, paid, counted = set(), {}, 0
+    for _, event in ledger.all_events():
+        if event.kind == "decision":
+            decided.add(event.decision)
+        elif event.kind == "reward":
+            paid[event.decision] = event.reward
+            counted += 1
+    lost = sum(decision not in decided for decision in acknowledged)
+    unpaid = sum(value is not None and paid.get(one) != value for one, value in acknowledged.items())
+    live = Experiment(read_artefact(policy), ledger, wait=None, default=0.0, batch=None)
+    same = np.array_equal(live.agent.belief[0], rebuilt(ledger).belief[0])
+    ledger.close()
+    rewards = sum(value is not None for value in acknowledged.values())
+    return (
+        f"{kills} kills, {len(acknowledged)} decisions and {rewards} rewards acknowledged, {lost} and {unpaid} lost,"
+        f" {counted - len(paid)} counted twice; faults {list(found.faults[:3])}; beliefs agree bit for bit: {same}"
+    )
+
+
+def killed(policy, url, services, kills):
+    """Lives and deaths on one ledger, and what is left."""
+    acknowledged = {}
+    for _ in range(-(-kills // services)):  # every service of a life is killed
+        asyncio.run(one_life(policy, url, services, acknowledged))
+    return report(policy, url, services * -(-kills // services), acknowledged)
+
+
 def main():
     """Kills, and says what is left."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--services", type=int, default=1)
-    parser.add_argument("--ledger")
+    parser.add_argument(
+        "--ledger", nargs="+", choices=("sqlite", "postgresql", "shared"), default=["sqlite", "postgresql", "shared"]
+    )
     options = parser.parse_args()
     random.seed(0)
-    acknowledged = {}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
     with tempfile.TemporaryDirectory() as name:
         policy = Path(name) / "policy.json"
         write_policy(policy)
-        url = options.ledger or f"sqlite:///{name}/ledger.db"
-        for _ in range(options.kills):
-            asyncio.run(one_life(policy, url, options.services, acknowledged))
-        ledger = Ledger(url)
-        found = inspected(ledger)
-        decided, paid = set(), {}
-        for _, event in ledger.all_events():
-            if event.kind == "decision":
-                decided.add(event.decision)
-            elif event.kind == "reward":
-                paid[event.decision] = event.reward
-        lost = sum(decision not in decided for decision in acknowledged)
-        unpaid = sum(value is not None and paid.get(one) != value for one, value in acknowledged.items())
-        live = Experiment(read_artefact(policy), ledger, wait=None, default=0.0, batch=1)
-        same = np.array_equal(live.agent.belief[0], rebuilt(ledger).belief[0])
-        rewards = sum(value is not None for value in acknowledged.values())
-        print(
-            f"{options.kills} kills: {len(acknowledged)} decisions and {rewards} rewards acknowledged,"
-            f" {lost} and {unpaid} lost; faults {found.faults[:3]}; counts {found.counts}; beliefs agree: {same}"
-        )
-        ledger.close()
+        for kind in options.ledger:
+            folder = Path(name) / kind
+            folder.mkdir()
+            with contextlib.ExitStack() as stack:
+                url = f"sqlite:///{folder}/ledger.db"
+                if kind != "sqlite":
+                    url = stack.enter_context(postgresql_server(folder))
+                said = {"shared": "two services on one PostgreSQL"}.get(kind, kind)
+                print(f"{said}: {killed(policy, url, 2 if kind == 'shared' else 1, options.kills)}", flush=True)
 
 
 if __name__ == "__main__":

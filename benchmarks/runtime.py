@@ -73,7 +73,7 @@ def main():
         print(f"importing takes {took:.3f} s")
         for case in POLICIES if options.beliefs else ():
             beliefs, different = replayed(case, folder / "policy.json", horizon=20, episodes=options.beliefs // 20)
-            print(f"{case:28s} {different} of {beliefs} decisions differ")
+            print(f"{case:28s} {different} of {beliefs} decisions differ", flush=True)
 
 
 if __name__ == "__main__":

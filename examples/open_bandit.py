@@ -20,6 +20,7 @@ from tsgrad_runtime import Agent, read_artefact
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import Ledger
+from tsgrad_runtime.live_page import live_page
 
 
 def halves(path):
@@ -43,7 +44,7 @@ def week(agent, rates, clicks, delay):
 
 
 def record(policy, ledger, rates, seed):
-    """The same week on a ledger, fifty users at a time."""
+    """The same week on a ledger, fifty users at a time; the experiment after it."""
     experiment, clicks = Experiment(read_artefact(policy), ledger), np.random.default_rng(seed)
     agent = experiment.agent
     for _ in range(agent.artefact.horizon // 50):
@@ -53,6 +54,7 @@ def record(policy, ledger, rates, seed):
         experiment.append([Event("decision", 0.0, one.id, one.arm, one.propensity, policy=name) for one in made])
         paid = [float(clicks.random() < rates[one.arm]) for one in made]
         experiment.append([Event("reward", 0.0, one.id, reward=value) for one, value in zip(made, paid, strict=True)])
+    return experiment
 
 
 def main():
@@ -93,10 +95,11 @@ def main():
         print(f"{earned.mean() + 1.96 * error:.1f})")
 
     ledger = Ledger(f"sqlite:///{folder}/ledger.db")
-    record(folder / "tuned.json", ledger, rates, seed=0)
+    experiment = record(folder / "tuned.json", ledger, rates, seed=0)
+    (folder / "live.html").write_text(live_page(experiment), encoding="utf-8")
     rows = export_ledger(ledger, folder / "log.parquet")
     best = max(rates, key=rates.get)
-    print(f"\n4. {rows} decisions on a ledger; had item {best} been shown to all:")
+    print(f"\n4. {rows} decisions on a ledger, its page {folder / 'live.html'}; had item {best} been shown to all:")
     print(tg.evaluate_log(folder / "log.parquet", target={best: 1.0}))
 
     print("\n5. The next version")

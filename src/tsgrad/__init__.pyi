@@ -80,6 +80,7 @@ from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
 from .problems import Context as Context
 from .problems import Contexts as Contexts
+from .problems import DriftingArms as DriftingArms
 from .problems import FiniteArms as FiniteArms
 from .problems import GaussianBandit as GaussianBandit
 from .problems import GaussianContexts as GaussianContexts

@@ -8,6 +8,7 @@ from scipy import integrate, special, stats
 
 import tsgrad as tg
 from tsgrad.live.families import BetaBinomial, GammaPoisson, Normal, Units
+from tsgrad.live.hierarchy import OverExperiments
 
 
 def drawn(family, generator, arms=60, pulls=40):
@@ -130,3 +131,57 @@ def test_bad_logs_are_one_line(change, word):
     given = {"log": {"arm": ["a", "b"], "reward": [0, 1]}, "family": "bernoulli", **change}
     with pytest.raises(tg.BadInput, match=word):
         tg.fit_prior(**given)
+
+
+def experiments(generator, count, between):
+    """A log of 12 arms in each experiment, whose levels differ by so much on the scale of log-odds."""
+    levels = np.repeat(generator.normal(-1.0, between, count), 12)
+    rates = generator.beta(20 * special.expit(levels), 20 * special.expit(-levels))
+    return {
+        "experiment": np.repeat(np.arange(count), 12),
+        "arm": np.tile(np.arange(12), count),
+        "reward": generator.binomial(200, rates),
+        "n": np.full(12 * count, 200),
+    }
+
+
+def test_experiments_that_differ_have_levels_of_their_own():
+    """Of three intervals with 95%, all hold at this seed; the levels of experiments to come vary as those that were."""
+    log = experiments(np.random.default_rng(2), 30, 0.8)
+    found = tg.fit_prior(log, family="bernoulli", pulls="n", experiment="experiment")
+    assert any("Experiments differ (p =" in said for said in found.warnings)
+    low, high = found.intervals["experiment_std"]
+    assert low < 0.8 < high
+    strength = found.parameters["alpha"] + found.parameters["beta"]
+    assert 12 < strength < 33  # 20; the error of its logarithm is some 0.1
+    assert found.fit_p_value > 0.01
+    means = found.uncertain(arms=3).truth.values
+    levels = special.logit(means[:, 0] / means.sum(axis=1))
+    assert 0.5 < np.std(levels) < 1.2
+    names = np.array([f"{one}-{other}" for one, other in zip(log["experiment"], log["arm"], strict=True)])
+    plain = tg.fit_prior({**log, "arm": names}, family="bernoulli", pulls="n")
+    assert plain.parameters["alpha"] + plain.parameters["beta"] < 0.7 * strength  # levels pass for differences of arms
+
+
+def test_experiments_that_are_alike_have_one_prior():
+    log = experiments(np.random.default_rng(0), 6, 0.0)
+    found = tg.fit_prior(log, family="bernoulli", pulls="n", experiment="experiment")
+    assert found.warnings[0].startswith("Experiments differ no more than chance explains")
+    names = [f"{one}-{other}" for one, other in zip(log["experiment"], log["arm"], strict=True)]
+    flat = tg.fit_prior({**log, "arm": np.array(names)}, family="bernoulli", pulls="n")
+    assert found.parameters == pytest.approx(flat.parameters)
+
+
+@pytest.mark.parametrize("law", [BetaBinomial(), GammaPoisson(), Normal(1.0)], ids=lambda law: type(law).__name__)
+def test_levels_of_experiments_are_integrated_out(law):
+    units = Units(np.array([5.0, 8.0, 6.0]), np.array([2.0, 3.0, 5.0]), None, np.array([0, 0, 1]))
+    free = np.array([0.2, 0.4, np.log(0.7)])
+
+    def joint(z, which):
+        moved = np.array([0.2 + 0.7 * z, 0.4])
+        return np.exp(law.unit_log_likelihoods(moved, units)[which].sum()) * stats.norm.pdf(z)
+
+    expected = sum(
+        np.log(integrate.quad(joint, -8, 8, args=(which,), points=[0], epsabs=1e-14)[0]) for which in ([0, 1], [2])
+    )
+    np.testing.assert_allclose(OverExperiments(law).log_likelihood(free, units), expected, rtol=1e-5)

@@ -24,7 +24,7 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     )
     assert section.paragraphs[1].startswith("The first 2 batches are blind: nothing is known yet. That costs ")
     assert "goes to 50 more users" in section.paragraphs[2]
-    (picture,) = section.blocks
+    (picture,) = [block for block in report.summary[0].blocks if block.kind == "picture"]
     for width in ("wide", "narrow"):
         figure = picture.draw(width)
         assert len(figure.axes[0].get_legend().get_texts()) == 6  # five arms, and all others

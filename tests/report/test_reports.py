@@ -13,6 +13,7 @@ from tsgrad.evaluate import Comparison, Gain, PolicyResult, RegretBound
 from tsgrad.evaluate.digits import fixed, interval
 from tsgrad.experiments import read_results
 from tsgrad.experiments.rivals import RivalPolicy
+from tsgrad.live.trust import Kept, Robustness
 from tsgrad.policies import parameter_vector, with_parameters
 from tsgrad.policies.rivals import Greedy, Uniform
 from tsgrad.registry import to_data
@@ -27,7 +28,9 @@ from tsgrad.report import (
 from tsgrad.report.concerns import suspicious_gradients
 from tsgrad.report.contents import Concern, Report, Section
 from tsgrad.report.meta_parameters import meta_parameter_section
+from tsgrad.report.robustness_section import robustness_section
 from tsgrad.report.sections import gain_section, headline, key_figures, limit_section
+from tsgrad.report.summary import Words
 from tsgrad.report.words import UNKNOWN, arm_labels, meaning, problem_words
 from tsgrad.training import RunFolder, read_seconds
 
@@ -99,6 +102,38 @@ def test_the_same_page_every_time_and_the_clock_apart(run_folder, tmp_path):
     assert "1 min 15 s of training" in pages[1]
     assert without_clock(pages[1]).replace("\n\n", "\n") == pages[0].replace("\n\n", "\n")
     assert pages[0] == without_clock(pages[0])
+
+
+def test_what_a_manager_asks_comes_first(report, run_folder):
+    (summary,) = report.summary
+    earned, assumed, wrong = summary.paragraphs
+    best = 20 * PROBLEM.expected_best_mean()
+    rows = {row.cells[0]: row.cells for row in summary.blocks[0].rows}
+    found = tg.compare(PROBLEM, {"plain": tg.Thompson()}, horizon=20, episodes=2000, seed=5, bound=None)
+    plain = rows["Thompson sampling"][1]
+    assert plain == fixed(best - found.regret["plain"], len(plain.split(".")[1]))
+    assert earned.startswith("Over 20 decisions the trained policy earns ")
+    assert "a lift of" in earned
+    assert assumed.startswith("The arms are arm 0, arm 1, arm 2. It is assumed that an arm will pay from −1.64 to 1.64")
+    assert wrong == "And if that is wrong? `tsgrad robustness` says what is left of the gain."
+    assert summary.blocks[1].name == "traffic"
+    page = render(report)
+    assert page.index("In short") < page.index("Warnings")
+
+
+def test_names_of_arms_must_be_as_many_as_there_are():
+    assert Words.of(PROBLEM, ["a", "b", "c"], "clicks").arms == ["a", "b", "c"]
+    with pytest.raises(tg.BadInput, match="arms must be 3 different names"):
+        Words.of(PROBLEM, ["a", "a", "b"], "clicks")
+
+
+def test_what_is_left_of_a_gain_has_a_section():
+    kept = [Kept("As assumed", 10.0, 3.0, 0.2), Kept("Rewards 2 steps later than planned", 12.0, -1.0, 0.2, 0.3)]
+    section = robustness_section(Robustness(kept), episodes=4096)
+    assert "turns into a loss in 1 of 1 scenarios: rewards 2 steps later" in section.paragraphs[0]
+    assert [row.cells[1] for row in section.blocks[1].rows] == ["a gain", "a loss"]
+    for width in ("wide", "narrow"):
+        assert len(section.blocks[0].draw(width).axes[0].get_yticklabels()) == 2
 
 
 def test_text_is_escaped():

@@ -7,6 +7,7 @@ import numpy as np
 import tsgrad as tg
 from tsgrad.policies import parameter_vector, with_parameters
 from tsgrad_runtime.artefact import read_artefact
+from tsgrad_runtime.conditions import left_to_chance
 from tsgrad_runtime.policies import Scene
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
@@ -69,8 +70,11 @@ def open_arms(problem, horizon, seed):
     return available
 
 
-def replayed(case, path, *, horizon, episodes, seed=0):
-    """(beliefs looked at, decisions that differ) when the runtime plays simulated episodes again, step by step."""
+def replayed(case, path, *, horizon, episodes, seed=0, floor=0.0):
+    """(beliefs looked at, decisions that differ) when the runtime plays simulated episodes again, step by step.
+
+    With a `floor`, every arm that is there has that share at least.
+    """
     name, build = POLICIES[case]
     problem = PROBLEMS[name]
     policy = moved(build(problem), seed)
@@ -86,20 +90,23 @@ def replayed(case, path, *, horizon, episodes, seed=0):
         trajectories=True,
         precision="float64",
         engine="jax",
-        conditions=tg.Conditions(available=available),
+        conditions=tg.Conditions(available=available, floor=floor),
     ).trajectories
     arms, rewards = np.asarray(played.arm), np.asarray(played.reward)
     features = None if played.context.features is None else np.asarray(played.context.features)
     fixed = getattr(artefact.model, "features", None)
     different = 0
     for episode in range(episodes):
-        noise = Noise.of(seed=seed, purpose=Purpose.EVALUATION, stream=Stream.POLICY, episode=episode)
+        where = {"seed": seed, "purpose": Purpose.EVALUATION, "episode": episode}
+        noise, coins = (Noise.of(stream=stream, **where) for stream in (Stream.POLICY, Stream.FLOOR))
         belief, memory = artefact.model.prior(), artefact.policy.start(artefact.model)
         for t in range(1, horizon + 1):
             seen = fixed if features is None else features[episode, t - 1]
             mask = None if available is None else available[t - 1]
             scene = Scene(artefact.model, belief, memory, seen, mask, t, horizon)
             arm, theirs = artefact.policy.arm(scene, noise, t), arms[episode, t - 1]
+            by_chance = left_to_chance(floor, coins, t, mask, problem.arms) if floor else None
+            arm = arm if by_chance is None else by_chance
             different += not np.allclose(arm, theirs, rtol=1e-9, atol=1e-9)
             theirs = theirs if np.ndim(theirs) else int(theirs)
             reward = float(rewards[episode, t - 1])

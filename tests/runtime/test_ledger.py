@@ -1,10 +1,8 @@
 """The ledger: what was acknowledged is there, each event counts once, and the belief is a function of it."""
 
 import contextlib
-import os
-import shutil
 import sqlite3
-import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -17,6 +15,9 @@ from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.ledger import Ledger, LedgerDown
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from live_postgresql import postgresql_server, programs
+
 CONTENT = {
     "policy": {"kind": "thompson"},
     "problem": {"kind": "gaussian", "prior_mean": [0.0] * 3, "prior_std": [1.0] * 3, "noise_std": [1.0] * 3},
@@ -25,39 +26,13 @@ CONTENT = {
 }
 
 
-def binaries():
-    """Where PostgreSQL's programs are, or None."""
-    found = [Path(name).parent for name in (shutil.which("initdb"),) if name]
-    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((folder for folder in found if (folder / "initdb").exists()), None)
-
-
 @pytest.fixture(scope="module")
 def postgresql(tmp_path_factory):
-    """The URL of a real server, made for these tests; it is not run by root."""
-    programs = binaries()
-    if programs is None:
+    """The URL of a real server, made for these tests."""
+    if programs() is None:
         pytest.skip("PostgreSQL is not installed: make postgresql")
-    folder = tmp_path_factory.mktemp("postgresql")
-    user = {}
-    if os.getuid() == 0:
-        import pwd
-
-        account = pwd.getpwnam("postgres")
-        os.chown(folder, account.pw_uid, account.pw_gid)
-        for parent in folder.parents:
-            with contextlib.suppress(OSError):
-                parent.chmod(parent.stat().st_mode | 0o011)
-        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    run = {"check": True, "capture_output": True, "cwd": folder, **user}
-    data = folder / "data"
-    subprocess.run([programs / "initdb", "-D", data, "-U", "tsgrad", "--auth=trust"], **run)
-    options = f"-k {folder} -c listen_addresses='' -c fsync=on"
-    subprocess.run([programs / "pg_ctl", "-D", data, "-o", options, "-l", folder / "log", "-w", "start"], **run)
-    try:
-        yield f"postgresql://tsgrad@/postgres?host={folder}"
-    finally:
-        subprocess.run([programs / "pg_ctl", "-D", data, "-m", "immediate", "stop"], **run)
+    with postgresql_server(tmp_path_factory.mktemp("postgresql")) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])

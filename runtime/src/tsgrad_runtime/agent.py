@@ -12,7 +12,7 @@
 """
 
 import hashlib
-import secrets
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,7 +22,7 @@ import numpy as np
 
 from tsgrad_runtime.artefact import Artefact, read_artefact
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
-from tsgrad_runtime.conditions import Conditions
+from tsgrad_runtime.conditions import Conditions, left_to_chance
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.models import Belief, IndependentArms, Model
@@ -63,7 +63,8 @@ class Agent:
     ) -> None:
         self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
         self.arms: list[str] = list(artefact.arms)
-        self.seed = secrets.randbits(64) if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
+        own = int.from_bytes(os.urandom(8), "big")
+        self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
         self.process = check_count("process", process, least=0, most=2**32 - 1)
         self.wait = None if wait is None else float(check_array("wait", wait, above=0))
         self.default = self.model.check_reward(default) if wait is not None else default
@@ -155,7 +156,10 @@ class Agent:
         self.number += 1
         arm = self.policy.arm(scene, self._noise, self.number)
         if self.conditions is not None and self.conditions.floor:
-            arm = self._by_chance(self.conditions.floor, scene, arm)
+            other = left_to_chance(
+                self.conditions.floor, self._floor_noise, self.number, scene.available, len(self.arms)
+            )
+            arm = arm if other is None else other
         named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
         return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
 
@@ -185,12 +189,6 @@ class Agent:
             if not mask.any():
                 raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
         return conditions.first_user(step), mask
-
-    def _by_chance(self, floor: float, scene: Scene, arm: Any) -> Any:
-        """The arm, or, so that every arm has its least share, any of those that are there."""
-        there = np.arange(len(self.arms)) if scene.available is None else np.flatnonzero(scene.available)
-        coin, which = self._floor_noise.uniform(self.number, 2)
-        return arm if coin > floor * len(there) else int(there[min(int(which * len(there)), len(there) - 1)])
 
     def _chance(self, scene: Scene, arm: Any) -> float | None:
         return None if self.model.arms is None else float(self.shares(scene)[arm])

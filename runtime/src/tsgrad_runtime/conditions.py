@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.streams import Noise
 
 
 class Conditions(NamedTuple):
@@ -50,6 +51,18 @@ class Conditions(NamedTuple):
         """Shares [K] with the least one mixed in: floor + (1 - K floor) share, of the K arms that are there."""
         there = np.ones(len(shares), bool) if available is None else available
         return np.where(there, self.floor + (1 - np.sum(there) * self.floor) * shares, 0.0)
+
+
+def left_to_chance(floor: float, noise: Noise, number: int, available: Any, arms: int) -> int | None:
+    """The arm of a decision that is left to chance, so that every arm has its least share; None where it is not.
+
+    Coin and arm are at the simulator's own addresses.
+    """
+    there = np.arange(arms) if available is None else np.flatnonzero(available)
+    if noise.uniform(number, 1)[0] >= floor * len(there):
+        return None
+    which = int(noise.at(1).uniform(number, 1)[0] * len(there))
+    return int(there[min(which, len(there) - 1)])
 
 
 def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | None:

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from tsgrad_runtime.checks import FloatArray
+from tsgrad_runtime.gamma_draws import GammaDraws
 from tsgrad_runtime.streams import Noise
 
-_MOST_ATTEMPTS = 24  # as in the simulator: each fails with probability below 0.05
 _LARGEST_UNIFORM = 1 - 2.0**-24
 _FALL = 28.0  # of a log-density: what lies beyond has a share of 1e-12
 _NEWTON_STEPS = 5  # double the digits once they are near; a window that is a little too wide costs nothing
@@ -76,66 +76,28 @@ class NormalLaw(ProductLaw):
         return self.location, far, far
 
 
-class GammaDraws:
-    """Draws of Gamma(shape) variables by rejection (Marsaglia and Tsang, 2000), each d exp(rest). Axes: [slot].
-
-    What depends on the shapes alone is computed once, for all draws that are made between two rewards.
-    """
-
-    def __init__(self, shape: FloatArray) -> None:
-        self.shape, self.small = shape, shape < 1
-        self.any_small = bool(self.small.any())
-        self.d = np.where(self.small, shape + 1, shape) - 1 / 3
-        self.c = 1 / np.sqrt(9 * self.d)
-
-    def rest(self, noise: Noise, t: int) -> FloatArray:
-        """What is random of the draw of step t."""
-        slots = self.shape.shape[0]
-        log_cube, accepted = self._attempt(0, noise, t)
-        attempt = 1
-        while not accepted.all() and attempt < _MOST_ATTEMPTS:
-            again, taken = self._attempt(attempt, noise, t)
-            log_cube = np.where(taken & ~accepted, again, log_cube)
-            accepted = accepted | taken
-            attempt += 1
-        if attempt == _MOST_ATTEMPTS:
-            log_cube = np.where(accepted, log_cube, 0.0)
-        if self.any_small:
-            boost = np.log(noise.at(_MOST_ATTEMPTS).uniform(t, slots)) / self.shape
-            log_cube = log_cube + np.where(self.small, boost, 0)
-        return log_cube
-
-    def _attempt(self, attempt: int, noise: Noise, t: int) -> tuple[FloatArray, Any]:
-        """(log of the cube, whether it is accepted), of every slot."""
-        slots = self.shape.shape[0]
-        normal = noise.at(attempt, 0).normal(t, slots)
-        w = self.c * normal
-        inside: Any = True
-        if w.min() <= -1:
-            inside = w > -1
-            w = np.where(inside, w, 0)
-        log_cube = 3 * np.log1p(w)
-        bound = normal * normal / 2 + self.d * (log_cube - w * (3 + w * (3 + w)))
-        return log_cube, (np.log(noise.at(attempt, 1).uniform(t, slots)) < bound) & inside
-
-
 class BetaLaw(ProductLaw):
-    """Independent beta arms, compared by their logits. Axes: [K] each."""
+    """Independent beta arms, compared by their logits. Axes: [K] each; `both` are alpha and beta, [2, K]."""
 
-    def __init__(self, alpha: FloatArray, beta: FloatArray) -> None:
+    def __init__(self, alpha: FloatArray, beta: FloatArray, both: FloatArray | None = None) -> None:
         self.alpha, self.beta = alpha, beta
+        self.both = np.stack([alpha, beta]) if both is None else both
+
+    @classmethod
+    def of(cls, both: FloatArray) -> "BetaLaw":
+        """The law with these parameters, [2, K]."""
+        return cls(both[0], both[1], both)
 
     @functools.cached_property
     def _gammas(self) -> tuple[GammaDraws, FloatArray]:
-        arms = self.alpha.shape[0]
-        gammas = GammaDraws(np.concatenate([self.alpha, self.beta]))
-        return gammas, np.log(gammas.d[:arms] / gammas.d[arms:])
+        gammas = GammaDraws(self.both.ravel())
+        return gammas, np.log(gammas.d[: self.alpha.shape[0]] / gammas.d[self.alpha.shape[0] :])
 
     def orders(self, noise: Noise, t: int) -> FloatArray:
         arms = self.alpha.shape[0]
         gammas, centre = self._gammas
         rest = gammas.rest(noise, t)
-        return centre + (rest[:arms] - rest[arms:])
+        return np.asarray(centre + (rest[:arms] - rest[arms:]))
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return _log_gammas(generator, self.alpha, draws) - _log_gammas(generator, self.beta, draws)

@@ -65,6 +65,7 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem
 table { border-collapse: collapse; width: 100%; } td, th { padding: .3rem .6rem; text-align: right; }
 td:first-child, th:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
 .bar { background: #e8eef4; height: .8rem; } .bar div { background: #2f6f9f; height: 100%; }
+@media (max-width: 40rem) { .wide { display: none; } td, th { padding: .3rem .2rem; } }
 .alarm { background: #fbe9e7; border-left: 4px solid #c0392b; padding: .6rem 1rem; }
 """
 
@@ -83,7 +84,7 @@ def live_page(experiment: Experiment) -> str:
 <p>{known["decisions"]:,} of {known["horizon"]:,} decisions, {known["rewards"]:,} rewards
 ({known["defaults"]:,} of them by default), {_number(known["average"])} on average.</p>
 <div class="bar"><div style="width:{100 * done:.1f}%"></div></div>{_expectation(known)}
-<table><thead><tr><th>Arm</th><th>Decisions</th><th></th><th>Rewards</th><th>Average</th>
+<table><thead><tr><th>Arm</th><th>Decisions</th><th class="wide"></th><th class="wide">Rewards</th><th>Average</th>
 <th>Believed (95% interval)</th></tr></thead><tbody>{rows}</tbody></table>
 <p>Policy {html.escape(known["policy"][:12])}</p></body></html>"""
 
@@ -92,12 +93,10 @@ def _row(arm: dict[str, Any], busiest: int) -> str:
     name = html.escape(arm["name"]) + (" (withdrawn)" if arm["withdrawn"] else "")
     width = 100 * arm["decisions"] / busiest
     interval = arm["interval"]
-    believed = (
-        "" if interval is None else f"{_number(arm['believed'])} ({_number(interval[0])} to {_number(interval[1])})"
-    )
+    believed = "" if interval is None else f"{arm['believed']:.3g} ({interval[0]:.2g} to {interval[1]:.2g})"
     return (
-        f"<tr><td>{name}</td><td>{arm['decisions']:,}</td><td><div class='bar' style='width:8rem'>"
-        f"<div style='width:{width:.0f}%'></div></div></td><td>{arm['rewards']:,}</td>"
+        f"<tr><td>{name}</td><td>{arm['decisions']:,}</td><td class='wide'><div class='bar' style='width:8rem'>"
+        f"<div style='width:{width:.0f}%'></div></div></td><td class='wide'>{arm['rewards']:,}</td>"
         f"<td>{_number(arm['average'])}</td><td>{believed}</td></tr>"
     )
 

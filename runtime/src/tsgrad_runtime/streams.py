@@ -10,7 +10,7 @@ to come are drawn at once: one decision's share of that is a microsecond.
 """
 
 import enum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ KEY_PARITY = np.uint32(0x1BD11BDA)
 AHEAD = 256  # steps whose numbers are drawn at once
 _MOST_KEPT = 2**18  # numbers of one kind, so that many arms don't take all memory
 
+Kind = Literal["normal", "uniform"]
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 
 
@@ -81,6 +82,7 @@ class Noise:
         self.key = key
         self._below: dict[tuple[int, int], Noise] = {}
         self._kept: dict[str, tuple[int, FloatArray]] = {}
+        self.prepared: dict[int, Any] = {}  # what laws have made of numbers to come, by how many slots
 
     @classmethod
     def of(
@@ -116,13 +118,18 @@ class Noise:
         """Uniforms on (0, 1] of step t, one a slot: (w + 1/2) / 2^32."""
         return self._numbers("uniform", t, slots)
 
-    def _numbers(self, kind: str, t: int, slots: int) -> FloatArray:
+    def _numbers(self, kind: Kind, t: int, slots: int) -> FloatArray:
         start, rows = self._kept.get(kind, (0, _NOTHING))
         if not (start <= t < start + rows.shape[0] and slots <= rows.shape[1]):
             start = t
-            rows = _drawn(kind, self.key, np.arange(t, t + max(1, min(AHEAD, _MOST_KEPT // max(slots, 1)))), slots)
+            rows = self.ahead(kind, t, slots)
             self._kept[kind] = start, rows
         return rows[t - start, :slots]
+
+    def ahead(self, kind: Kind, t: int, slots: int) -> FloatArray:
+        """The numbers of step t and of many that follow it, [step, slot or more]."""
+        steps = np.arange(t, t + max(1, min(AHEAD, _MOST_KEPT // max(slots, 1))))
+        return _drawn(kind, self.key, steps, slots)
 
 
 _NOTHING = np.zeros((0, 0))
@@ -133,7 +140,7 @@ def _folded(key: tuple[int, int], first: int, second: int) -> tuple[int, int]:
     return int(x0[0]), int(x1[0])
 
 
-def _drawn(kind: str, key: tuple[int, int], steps: Any, slots: int) -> FloatArray:
+def _drawn(kind: Kind, key: tuple[int, int], steps: Any, slots: int) -> FloatArray:
     """Numbers of several steps, [step, slot]."""
     pairs = (slots + 1) // 2
     counters = np.repeat(steps.astype(np.uint32), pairs), np.tile(np.arange(pairs, dtype=np.uint32), len(steps))

@@ -92,8 +92,8 @@ def _surprise(agent: Agent, event: Event) -> float:
     features = getattr(model, "features", None) if event.features is None else np.asarray(event.features)
     if features is not None and features.ndim == 3:
         features = features[min(agent.steps, len(features) - 1)]
-    arm = agent.arms.index(event.arm)
+    arm = agent.index[event.arm]
     mean, std = (values[arm] for values in model.moments(agent.belief, features))
-    predictive = std * np.sqrt(1 + model.strength(agent.belief, features)[arm])
+    predictive = std * (1 + model.strength(agent.belief, features)[arm]) ** 0.5
     assert event.reward is not None
     return float((event.reward - mean) / max(predictive, 1e-300))

@@ -12,6 +12,9 @@ def report(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
+    robustness: Annotated[bool, typer.Option(help="Whether to try a run where things are not as assumed.")] = True,
+    arms: Annotated[str | None, typer.Option(help="The names of a run's arms, with commas between them.")] = None,
+    unit: Annotated[str, typer.Option(help="What a reward is one of, such as clicks.")] = "reward",
     figures: Annotated[bool, typer.Option(help="Whether to write a run's figures too, as PNG, SVG and PDF.")] = False,
 ) -> None:
     """Writes the page of a run, to read and to send: `tsgrad report runs/hetero`.
@@ -22,7 +25,16 @@ def report(
 
     if (folder / "config.toml").exists():
         with Console(stderr=True).status(f"Playing policies on {episodes:,} episodes"):
-            path = write_run_report(folder, episodes=episodes, seed=seed, rivals=rivals, figures=figures)
+            path = write_run_report(
+                folder,
+                episodes=episodes,
+                seed=seed,
+                rivals=rivals,
+                robustness=robustness,
+                arms=None if arms is None else [name.strip() for name in arms.split(",")],
+                unit=unit,
+                figures=figures,
+            )
     else:
         path = write_reproduction_report(folder)
     typer.echo(f"Report: {path}")

@@ -11,10 +11,9 @@ def robustness(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes for each scenario.")] = 4096,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
 ) -> None:
-    """Shows what is left of a gain where the prior, the noise or the horizon is wrong: `tsgrad robustness runs/a`."""
+    """Shows what is left of a gain where things are not as assumed: `tsgrad robustness runs/a`."""
     from tsgrad.live import robustness as measured
     from tsgrad.training import RunFolder
 
     run = RunFolder(folder).run()
-    horizon = run.provenance["horizon"]
-    typer.echo(str(measured(run.policy, run.problem.model, horizon=horizon, episodes=episodes, seed=seed)))
+    typer.echo(str(measured(run, episodes=episodes, seed=seed)))

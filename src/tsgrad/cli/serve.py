@@ -50,4 +50,5 @@ def serve(
             typer.echo(f"{name}={token}")
     typer.echo(f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live", err=True)
     app = application(experiment, tokens, rate=rate, renewal=renewal)
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False)
+    # What proxies say of clients is not asked for, so that no request is searched for it.
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, proxy_headers=False)

@@ -17,11 +17,14 @@ from tsgrad.problems import BernoulliBandit, GaussianBandit, IndependentArms, Po
 
 
 class Units(NamedTuple):
-    """Arms of past experiments. Axes: [n] each; `squares` is None where rewards were not seen one by one."""
+    """Arms of past experiments. Axes: [n] each; `squares` is None where rewards were not seen one by one, `experiment`
+    (its number, from 0 on) where experiments are not told apart.
+    """
 
     pulls: FloatArray
     total: FloatArray
     squares: FloatArray | None
+    experiment: Any = None
 
     @property
     def average(self) -> FloatArray:
@@ -42,23 +45,43 @@ class Family(abc.ABC):
         """Free coordinates to begin from, by moments."""
 
     @abc.abstractmethod
-    def log_likelihood(self, free: FloatArray, units: Units) -> float: ...
+    def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
+        """Of every unit, up to what no parameter changes; [..., n] for free coordinates [..., F]."""
+
+    def log_likelihood(self, free: FloatArray, units: Units) -> float:
+        """Of all units."""
+        return float(np.sum(self.unit_log_likelihoods(free, units)))
 
     @abc.abstractmethod
     def parameters(self, free: FloatArray) -> FloatArray:
         """The parameters by name, from free coordinates; [..., P]."""
 
     @abc.abstractmethod
+    def drawn(self, free: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Parameters of the prior of an experiment to come, [M, P], for each row of free coordinates [M, F]."""
+
+    @abc.abstractmethod
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
-        """The chances that a unit's total is below, and at most, what it was."""
+        """The chances that a unit's total is below, and at most, what it was; free coordinates may be each unit's."""
 
     @abc.abstractmethod
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
-        """The posterior mean of each unit."""
+        """The posterior mean of each unit; free coordinates may be each unit's."""
 
     @abc.abstractmethod
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         """The bandit with these parameters."""
+
+
+class ArmFamily(Family):
+    """One prior for all arms, of whatever experiment."""
+
+    @abc.abstractmethod
+    def location(self, mean: Any) -> Any:
+        """The first free coordinate of a prior with this mean."""
+
+    def drawn(self, free: FloatArray, generator: np.random.Generator) -> FloatArray:
+        return self.parameters(free)
 
 
 def _spread(units: Units, within: FloatArray) -> tuple[float, float]:
@@ -73,70 +96,74 @@ def _cdfs(law: Any, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.where(total > 0, law.cdf(np.maximum(total - 1, 0)), 0.0), law.cdf(total)
 
 
-class BetaBinomial(Family):
+class BetaBinomial(ArmFamily):
     """Rewards 0 or 1; free coordinates are the logit of the prior mean and the logarithm of alpha + beta."""
 
     names = ("alpha", "beta")
 
     def start(self, units: Units) -> FloatArray:
         mean, variance = _spread(units, units.average * (1 - units.average) / units.pulls)
-        mean = min(max(mean, 1e-6), 1 - 1e-6)
-        return np.array([special.logit(mean), np.log(max(mean * (1 - mean) / variance - 1, 0.5))])
+        return np.array([self.location(mean), np.log(max(mean * (1 - mean) / variance - 1, 0.5))])
 
-    def log_likelihood(self, free: FloatArray, units: Units) -> float:
-        alpha, beta = self.parameters(free)
+    def location(self, mean: Any) -> Any:
+        return np.asarray(special.logit(np.clip(mean, 1e-6, 1 - 1e-6)))
+
+    def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
+        alpha, beta = _columns(self.parameters(free))
         failures = units.pulls - units.total
-        return float(np.sum(special.betaln(alpha + units.total, beta + failures) - special.betaln(alpha, beta)))
+        return np.asarray(special.betaln(alpha + units.total, beta + failures) - special.betaln(alpha, beta))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         strength = np.exp(free[..., 1])
         return np.stack([special.expit(free[..., 0]) * strength, special.expit(-free[..., 0]) * strength], axis=-1)
 
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
-        law = stats.betabinom(units.pulls.astype(int), *self.parameters(free))
+        law = stats.betabinom(units.pulls.astype(int), *self.parameters(free).T)
         return _cdfs(law, units.total)
 
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
-        alpha, beta = self.parameters(free)
+        alpha, beta = self.parameters(free).T
         return np.asarray((alpha + units.total) / (alpha + beta + units.pulls))
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return BernoulliBandit(alpha=parameters[0], beta=parameters[1], arms=arms)
 
 
-class GammaPoisson(Family):
+class GammaPoisson(ArmFamily):
     """Counts; free coordinates are the logarithms of the prior mean and of the shape."""
 
     names = ("shape", "rate")
 
     def start(self, units: Units) -> FloatArray:
         mean, variance = _spread(units, units.average / units.pulls)
-        mean = max(mean, 1e-9)
-        return np.log([mean, max(mean**2 / variance, 1e-3)])
+        return np.array([self.location(mean), np.log(max(mean**2 / variance, 1e-3))])
 
-    def log_likelihood(self, free: FloatArray, units: Units) -> float:
-        shape, rate = self.parameters(free)
+    def location(self, mean: Any) -> Any:
+        return np.asarray(np.log(np.maximum(mean, 1e-9)))
+
+    def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
+        shape, rate = _columns(self.parameters(free))
         gammas = special.gammaln(shape + units.total) - special.gammaln(shape)
-        return float(np.sum(gammas + shape * np.log(rate) - (shape + units.total) * np.log(rate + units.pulls)))
+        return np.asarray(gammas + shape * np.log(rate) - (shape + units.total) * np.log(rate + units.pulls))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         shape = np.exp(free[..., 1])
         return np.stack([shape, shape / np.exp(free[..., 0])], axis=-1)
 
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
-        shape, rate = self.parameters(free)
+        shape, rate = self.parameters(free).T
         law = stats.nbinom(shape, rate / (rate + units.pulls))
         return _cdfs(law, units.total)
 
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
-        shape, rate = self.parameters(free)
+        shape, rate = self.parameters(free).T
         return np.asarray((shape + units.total) / (rate + units.pulls))
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return PoissonBandit(shape=parameters[0], rate=parameters[1], arms=arms)
 
 
-class Normal(Family):
+class Normal(ArmFamily):
     """Normal rewards; free coordinates are the prior mean and the logarithms of prior and noise standard deviation,
     the latter only where the noise is not known.
     """
@@ -158,25 +185,28 @@ class Normal(Family):
         free = [mean, np.log(variance) / 2]
         return np.array(free if self.noise_std is not None else [*free, np.log(noise)])
 
-    def log_likelihood(self, free: FloatArray, units: Units) -> float:
-        mean, std, noise = self.parameters(free)
-        between = stats.norm.logpdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls))
+    def location(self, mean: Any) -> Any:
+        return mean
+
+    def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
+        mean, std, noise = _columns(self.parameters(free))
+        between = np.asarray(stats.norm.logpdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls)))
         if self.noise_std is not None:
-            return float(np.sum(between))
+            return between
         assert units.squares is not None
-        return float(np.sum(between) - np.sum(units.squares) / (2 * noise**2) - np.sum(units.pulls - 1) * np.log(noise))
+        return np.asarray(between - units.squares / (2 * noise**2) - (units.pulls - 1) * np.log(noise))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         noise = np.exp(free[..., 2]) if self.noise_std is None else np.full(free.shape[:-1], self.noise_std)
         return np.stack([free[..., 0], np.exp(free[..., 1]), noise], axis=-1)
 
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
-        mean, std, noise = self.parameters(free)
+        mean, std, noise = self.parameters(free).T
         below = stats.norm.cdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls))
         return below, below
 
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
-        mean, std, noise = self.parameters(free)
+        mean, std, noise = self.parameters(free).T
         weight = std**2 / (std**2 + noise**2 / units.pulls)
         return np.asarray(mean + weight * (units.average - mean))
 
@@ -184,7 +214,12 @@ class Normal(Family):
         return GaussianBandit(prior_mean=parameters[0], prior_std=parameters[1], noise_std=parameters[2], arms=arms)
 
 
-def family_of(name: str, noise_std: Any) -> Family:
+def _columns(parameters: FloatArray) -> FloatArray:
+    """Parameters [..., P] as P arrays [..., 1], to stand beside units [n]."""
+    return np.moveaxis(parameters, -1, 0)[..., None]
+
+
+def family_of(name: str, noise_std: Any) -> ArmFamily:
     """The family of rewards with this name."""
     if name != "gaussian" and noise_std is not None:
         raise BadInput(f"noise_std must be left out for family {name!r}: it is for 'gaussian'")

@@ -1,20 +1,22 @@
 """A prior from logs: marginal maximum likelihood over the arms of past experiments."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_choice, check_count
-from tsgrad.live.families import Family, Units, family_of
+from tsgrad.live.families import ArmFamily, Family, Units, family_of
+from tsgrad.live.hierarchy import OverExperiments
 from tsgrad.live.log import names, numbers, read_log
 from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
 
 FAMILIES = ("bernoulli", "gaussian", "poisson")
 FEW_UNITS = 8
+FEWEST_EXPERIMENTS = 3
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
 _Z = 1.959964
 
@@ -51,7 +53,8 @@ class FittedPrior:
         free = generator.multivariate_normal(self.free, self.covariance, DRAWS)
         # What lies three standard errors away says more about the approximation than about the data.
         edge = 3 * np.sqrt(np.diag(self.covariance))
-        rows = self.law.parameters(np.clip(free, self.free - edge, self.free + edge))
+        kept = np.clip(free, self.free - edge, self.free + edge)
+        rows = self.law.drawn(kept, generator)
         return Misspecified(truth=UncertainPrior(base=model, values=rows), model=model)
 
     @property
@@ -99,7 +102,9 @@ def fit_prior(
     Returns:
         The prior, with standard errors and a test of its fit.
 
-    Every arm of every experiment counts as one draw from the prior; its mean is integrated out.
+    Every arm of every experiment counts as one draw from the prior; its mean is integrated out. Where experiments are
+    told apart, and differ beyond chance, each has a level of its own around which its arms lie: `experiment_std` says
+    how much levels differ, and they are integrated out, too.
 
         >>> rng = np.random.default_rng(0)
         >>> rates = rng.beta(2.0, 8.0, 200)
@@ -109,32 +114,21 @@ def fit_prior(
         True
 
     """
-    from scipy import optimize
-
     check_choice("family", family, FAMILIES)
     if noise_std is not None:
         noise_std = float(check_array("noise_std", noise_std, above=0))
-    law = family_of(family, noise_std)
+    law: Family = family_of(family, noise_std)
     units = _units(read_log(log), family, arm, reward, experiment, pulls)
     if len(units.pulls) < 2:
         raise BadInput("log must hold two arms at least: what one arm pays says nothing about how arms differ")
     if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
         raise BadInput("log must hold arms that differ: all of them have the same pulls and rewards")
 
-    def loss(free: FloatArray) -> float:
-        value = -law.log_likelihood(free, units)
-        return value if np.isfinite(value) else 1e300
-
-    start = law.start(units)
-    found = optimize.minimize(
-        loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
-    )
-    free: FloatArray = np.asarray(found.x, np.float64)
-    covariance, bad = _covariance(loss, free)
-    if bad or covariance[1, 1] > 1:
-        free = _weakest(loss, free, law.weaker)
-        covariance, bad = _covariance(loss, free)[0], True
-        covariance[1, 1] = max(covariance[1, 1], 1.0)
+    found = _best(law, units)
+    said: list[str] = []
+    if units.experiment is not None:
+        found, said = _over_experiments(found, units)
+    law, free, covariance, bad = found.law, found.free, found.covariance, found.bad
     values, slopes = law.parameters(free), _slopes(law, free)
     errors = np.sqrt(np.maximum(np.diag(slopes @ covariance @ slopes.T), 0.0))
     # Intervals are made where the likelihood is nearest to a parabola: of logarithms, where a number is positive.
@@ -150,14 +144,74 @@ def fit_prior(
         parameters=dict(zip(law.names, map(float, values), strict=True)),
         standard_errors=dict(zip(law.names, map(float, errors), strict=True)),
         intervals={name: (float(low), float(high)) for name, (low, high) in intervals.items()},
-        log_likelihood=-float(found.fun),
+        log_likelihood=found.log_likelihood,
         fit_p_value=p_value,
-        warnings=tuple(_warnings(units, law, free, covariance, bad, p_value)),
+        warnings=(*said, *_warnings(units, free, covariance, bad, p_value)),
         free=free,
         covariance=covariance,
         units=units,
         law=law,
     )
+
+
+class _Found(NamedTuple):
+    """Where the likelihood is largest, and whether that left a direction open."""
+
+    law: Family
+    free: FloatArray
+    covariance: FloatArray
+    bad: bool
+    log_likelihood: float
+
+
+def _best(law: Family, units: Units) -> _Found:
+    free, log_likelihood = _maximum(law, units)
+    loss = _loss(law, units)
+    covariance, bad = _covariance(loss, free)
+    if bad or covariance[1, 1] > 1:
+        free = _weakest(loss, free, law.weaker)
+        covariance, bad = _covariance(loss, free)[0], True
+        covariance[1, 1] = max(covariance[1, 1], 1.0)
+    return _Found(law, free, covariance, bad, log_likelihood)
+
+
+def _maximum(law: Family, units: Units) -> tuple[FloatArray, float]:
+    """Where the likelihood is largest, and its logarithm there."""
+    from scipy import optimize
+
+    options = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
+    found = optimize.minimize(_loss(law, units), law.start(units), method="Nelder-Mead", options=options)
+    return np.asarray(found.x, np.float64), -float(found.fun)
+
+
+def _loss(law: Family, units: Units) -> Callable[[FloatArray], float]:
+    def loss(free: FloatArray) -> float:
+        value = -law.log_likelihood(free, units)
+        return value if np.isfinite(value) else 1e300
+
+    return loss
+
+
+def _over_experiments(one_prior: _Found, units: Units) -> tuple[_Found, list[str]]:
+    """The fit in which experiments differ, where they do so beyond chance by a likelihood-ratio test, and what it says.
+
+    That they don't differ lies at the edge of what can be, so that half of the chi-square counts.
+    """
+    from scipy import stats
+
+    experiments = int(np.max(units.experiment)) + 1
+    if experiments < FEWEST_EXPERIMENTS:
+        return one_prior, [f"Only {experiments} experiments: how much they differ is not known; one prior for all."]
+    assert isinstance(one_prior.law, ArmFamily)
+    differing = OverExperiments(one_prior.law)
+    ratio = max(2 * (_maximum(differing, units)[1] - one_prior.log_likelihood), 0.0)
+    p_value = 0.5 * float(stats.chi2.sf(ratio, 1)) if ratio > 0 else 1.0
+    if p_value > 0.05:
+        return one_prior, [f"Experiments differ no more than chance explains (p = {p_value:.2g}): one prior for all."]
+    return _best(differing, units), [
+        f"Experiments differ (p = {p_value:.2g}): problem() has the prior of one in the middle, uncertain() draws the"
+        " level of the next."
+    ]
 
 
 def _units(table: Any, family: str, arm: str, reward: str, experiment: str | None, pulls: str | None) -> Units:
@@ -174,13 +228,14 @@ def _units(table: Any, family: str, arm: str, reward: str, experiment: str | Non
     keys = [names(table, arm, "arm")]
     if experiment is not None:
         keys.append(names(table, experiment, "experiment"))
-    _, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
+    pairs, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
     which = np.ravel(which)
-    n, total = (np.asarray(np.bincount(which, of), np.float64) for of in (counts, rewards))
+    of = None if experiment is None else np.unique(pairs[1], return_inverse=True)[1]
+    n, total = (np.asarray(np.bincount(which, each), np.float64) for each in (counts, rewards))
     if pulls is not None:
-        return Units(n, total, None)
+        return Units(n, total, None, of)
     squares = np.bincount(which, (rewards - (total / n)[which]) ** 2)
-    return Units(n, total, np.asarray(squares, np.float64))
+    return Units(n, total, np.asarray(squares, np.float64), of)
 
 
 def _covariance(loss: Any, free: FloatArray) -> tuple[FloatArray, bool]:
@@ -237,9 +292,7 @@ def _fit_p_value(law: Family, free: FloatArray, units: Units) -> float:
     return float(stats.kstest(ranks, "uniform").pvalue)
 
 
-def _warnings(
-    units: Units, law: Family, free: FloatArray, covariance: FloatArray, flat: bool, p_value: float
-) -> list[str]:
+def _warnings(units: Units, free: FloatArray, covariance: FloatArray, flat: bool, p_value: float) -> list[str]:
     said = []
     if len(units.pulls) < FEW_UNITS:
         said.append(

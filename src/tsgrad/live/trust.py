@@ -1,25 +1,16 @@
-"""How far a gain can be trusted: what is left of it when prior, noise or horizon is not what was assumed."""
+"""How far a gain can be trusted: what is left of it where things are not as they were assumed to be."""
 
-import functools
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from tsgrad.checks import BadInput, check_count
+from tsgrad.checks import BadInput, check_count, check_type
 from tsgrad.evaluate import compare
-from tsgrad.policies import Policy, Thompson
-from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit, Misspecified, PoissonBandit, Problem
+from tsgrad.live.scenarios import scenarios
+from tsgrad.policies import Policy, Saved, Thompson
+from tsgrad.problems import AnyProblem
+from tsgrad.simulation import Conditions
+from tsgrad.training import Run
 
-FACTORS = {"a quarter": 0.25, "half": 0.5, "twice": 2.0, "four times": 4.0}
-
-
-class Scenario(NamedTuple):
-    """What may be otherwise than assumed: a sentence, the problem as it is then, and the horizon."""
-
-    said: str
-    problem: AnyProblem
-    horizon: int
+SURE = 2.0  # standard errors from which a gain or a loss is one
 
 
 class Kept(NamedTuple):
@@ -29,138 +20,120 @@ class Kept(NamedTuple):
     regret_of_reference: float
     gain: float
     standard_error: float
+    share_assumed: float | None = None  # what `share` is where all is as assumed; None for that itself
+
+    @property
+    def share(self) -> float:
+        """The gain as a share of the reference's regret."""
+        return self.gain / self.regret_of_reference if self.regret_of_reference else 0.0
+
+    @property
+    def verdict(self) -> str:
+        """Whether there is a gain beyond chance."""
+        if self.gain > SURE * self.standard_error:
+            return "a gain"
+        return "a loss" if self.gain < -SURE * self.standard_error else "no clear gain"
 
     def __str__(self) -> str:
-        share = self.gain / self.regret_of_reference if self.regret_of_reference else 0.0
-        verdict = "a loss" if self.gain < -2 * self.standard_error else "no clear gain"
-        if self.gain > 2 * self.standard_error:
-            verdict = "a gain"
-        return f"{self.said}: {verdict} of {self.gain:.3g} (s.e. {self.standard_error:.2g}), {share:.1%} of the regret."
+        left = "" if self.share_assumed is None else f" where {self.share_assumed:.1%} was assumed"
+        spread = f"{self.gain:.3g} (s.e. {self.standard_error:.2g})"
+        return f"{self.said}: {self.verdict} of {spread}, {self.share:.1%} of the regret{left}."
 
 
 class Robustness(NamedTuple):
-    """What is left of a gain in every scenario; as assumed first."""
+    """What is left of a gain in every scenario; as assumed first. Prints as one sentence each, and what follows."""
 
     scenarios: list[Kept]
 
+    @property
+    def losses(self) -> list[Kept]:
+        """Where the gain turns into a loss."""
+        return [kept for kept in self.scenarios if kept.verdict == "a loss"]
+
+    @property
+    def verdict(self) -> str:
+        """Where the gain turns into a loss, in a sentence."""
+        others = self.scenarios[1:]
+        least = min(others, key=lambda kept: kept.share)
+        if self.losses:
+            where = "; ".join(_in_a_sentence(kept.said) for kept in self.losses)
+            return f"The gain turns into a loss in {len(self.losses)} of {len(others)} scenarios: {where}."
+        return (
+            f"In none of {len(others)} scenarios does the gain turn into a loss; least is left of it,"
+            f" {least.share:.1%} of the regret, in this one: {_in_a_sentence(least.said)}."
+        )
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self.scenarios))
+        return "\n".join([*map(str, self.scenarios), self.verdict])
 
 
 def robustness(
-    policy: Policy,
-    problem: Problem,
+    policy: Run | Saved | Policy,
+    problem: AnyProblem | None = None,
     *,
-    horizon: int,
+    horizon: int | None = None,
+    conditions: Conditions | None = None,
     reference: Policy | None = None,
     episodes: int = 4096,
     seed: int = 0,
 ) -> Robustness:
-    """What is left of a policy's gain where its prior, its noise or its horizon is wrong.
+    """What is left of a policy's gain where prior, noise, horizon, arms or delays are not as assumed, or arms drift.
 
     Args:
-        policy: what was tuned.
-        problem: what it was tuned for: a Gaussian, Bernoulli or Poisson bandit.
-        horizon: what it was tuned for.
+        policy: what was tuned: a finished run, what `tsgrad.load` gives, or a policy.
+        problem: what it was tuned for, a Gaussian, Bernoulli or Poisson bandit; a run or a file knows its own.
+        horizon: what it was tuned for, likewise.
+        conditions: how the experiment is run, likewise.
         reference: what the gain is over; plain Thompson sampling unless given.
         episodes: how many fresh ones a scenario is played on.
         seed: of the episodes.
 
     Returns:
-        The gain in each scenario, on the same episodes for both policies. Other horizons are told to the policy.
+        The gain in each scenario, on the same episodes for both policies. Where the policy is not told the horizon, it
+        plays for its own, and after that as at its last step. Of arms that are fewer, the last two are missing; those
+        that are more are like the last two. Regret is against the best arm of each step.
 
-    >>> import tsgrad as tg
-    >>> problem = tg.GaussianBandit(arms=3)
-    >>> found = robustness(tg.ScaledThompson(0.7), problem, horizon=10, episodes=256)
-    >>> found.scenarios[0].said
-    'As assumed'
+    `tsgrad.robustness(run)` takes some twenty seconds, most of them to compile. What it looks at:
+
+        >>> import tsgrad as tg
+        >>> [scenario.said for scenario in scenarios(tg.GaussianBandit(arms=2), horizon=10)][:2]
+        ['As assumed', 'Prior worth a quarter of what was assumed']
 
     """
-    horizon = check_count("horizon", horizon, least=2)
+    tuned = _known(policy)
+    problem = tuned.problem if problem is None else problem
+    horizon = tuned.horizon if horizon is None else horizon
+    conditions = Conditions.from_table(tuned.conditions) if conditions is None else conditions
+    if problem is None or horizon is None:
+        missing = "problem" if problem is None else "horizon"
+        raise BadInput(f"{missing} must be given: {type(tuned.policy).__name__} doesn't say what it was tuned for")
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.BernoulliBandit(arms=3)")
+    check_count("horizon", horizon, least=2)
     plain = Thompson() if reference is None else reference
-    kept = []
-    for said, played, steps in scenarios(problem, horizon):
+    kept: list[Kept] = []
+    for scenario in scenarios(problem, horizon, conditions, tuned.policy, plain):
         found = compare(
-            played, {"reference": plain, "policy": policy}, horizon=steps, episodes=episodes, seed=seed, bound=None
+            scenario.problem,
+            {"reference": scenario.reference or plain, "policy": scenario.policy or tuned.policy},
+            horizon=scenario.horizon,
+            conditions=scenario.conditions,
+            episodes=episodes,
+            seed=seed,
+            bound=None,
         )
         gain, error = found.difference("reference", "policy")
-        kept.append(Kept(said, found.regret["reference"], gain, error))
+        kept.append(Kept(scenario.said, found.regret["reference"], gain, error, kept[0].share if kept else None))
     return Robustness(kept)
 
 
-def scenarios(problem: Problem, horizon: int) -> Iterator[Scenario]:
-    """What is looked at: the prior's strength, its mean, the noise, the horizon."""
-    yield Scenario("As assumed", problem, horizon)
-    for said, factor in FACTORS.items():
-        truth = with_strength(problem, factor)
-        yield Scenario(f"Prior worth {said} of what was assumed", Misspecified(truth=truth, model=problem), horizon)
-    for said, side in (("lower", -1.0), ("higher", 1.0)):
-        truth = with_shifted_means(problem, side)
-        yield Scenario(f"Arms {said} by a standard deviation", Misspecified(truth=truth, model=problem), horizon)
-    for said, factor in (("half", 0.5), ("twice", 2.0)):
-        noisy = with_noise(problem, factor)
-        if noisy is not None:
-            yield Scenario(f"Noise {said} of what was assumed", Misspecified(truth=noisy, model=problem), horizon)
-    yield Scenario("Half the horizon", problem, max(horizon // 2, 1))
-    yield Scenario("Twice the horizon", problem, 2 * horizon)
+def _known(policy: Run | Saved | Policy) -> Saved:
+    """A policy, and what it says of what it was tuned for."""
+    if isinstance(policy, Saved):
+        return policy
+    if isinstance(policy, Run):
+        return Saved(policy.policy, policy.problem, policy.provenance["horizon"], policy.conditions.table)
+    return Saved(policy, None, None)
 
 
-@functools.singledispatch
-def with_strength(problem: Any, factor: float) -> Problem:
-    """The problem whose prior is worth so many times as many rewards; its means are the same."""
-    raise BadInput(f"problem must be a Gaussian, Bernoulli or Poisson bandit, got {type(problem).__name__}")
-
-
-@with_strength.register
-def _(problem: GaussianBandit, factor: float) -> Problem:
-    std = problem.prior_std / factor**0.5
-    return GaussianBandit(prior_mean=problem.prior_mean, prior_std=std, noise_std=problem.noise_std)
-
-
-@with_strength.register
-def _(problem: BernoulliBandit, factor: float) -> Problem:
-    return BernoulliBandit(alpha=problem.alpha * factor, beta=problem.beta * factor)
-
-
-@with_strength.register
-def _(problem: PoissonBandit, factor: float) -> Problem:
-    return PoissonBandit(shape=problem.shape * factor, rate=problem.rate * factor)
-
-
-@functools.singledispatch
-def with_shifted_means(problem: Any, deviations: float) -> Problem:
-    """The problem whose arms are all better, or worse, by so many standard deviations of the prior."""
-    raise BadInput(f"problem must be a Gaussian, Bernoulli or Poisson bandit, got {type(problem).__name__}")
-
-
-@with_shifted_means.register
-def _(problem: GaussianBandit, deviations: float) -> Problem:
-    mean = problem.prior_mean + deviations * problem.prior_std
-    return GaussianBandit(prior_mean=mean, prior_std=problem.prior_std, noise_std=problem.noise_std)
-
-
-@with_shifted_means.register
-def _(problem: BernoulliBandit, deviations: float) -> Problem:
-    strength = problem.alpha + problem.beta
-    mean = problem.alpha / strength
-    std = np.sqrt(mean * (1 - mean) / (strength + 1))
-    moved = np.clip(mean + deviations * std, 0.1 * mean, 1 - 0.1 * (1 - mean))
-    return BernoulliBandit(alpha=moved * strength, beta=(1 - moved) * strength)
-
-
-@with_shifted_means.register
-def _(problem: PoissonBandit, deviations: float) -> Problem:
-    moved = np.maximum(1 + deviations / np.sqrt(problem.shape), 0.1)
-    return PoissonBandit(shape=problem.shape * moved, rate=problem.rate)
-
-
-@functools.singledispatch
-def with_noise(problem: Any, factor: float) -> Problem | None:
-    """The problem with so many times its noise; None where rewards have none of their own."""
-    return None
-
-
-@with_noise.register
-def _(problem: GaussianBandit, factor: float) -> Problem:
-    noise = problem.noise_std * factor
-    return GaussianBandit(prior_mean=problem.prior_mean, prior_std=problem.prior_std, noise_std=noise)
+def _in_a_sentence(said: str) -> str:
+    return said[:1].lower() + said[1:]

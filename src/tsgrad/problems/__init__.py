@@ -3,6 +3,7 @@
 from tsgrad.problems.base import ArmMoments, Context, FiniteArms, IndependentArms, Problem, largest
 from tsgrad.problems.bernoulli import BernoulliBandit
 from tsgrad.problems.contexts import Contexts, FunctionContexts, GaussianContexts, GivenContexts
+from tsgrad.problems.drifting import DriftingArms
 from tsgrad.problems.gaussian import GaussianBandit
 from tsgrad.problems.linear import BallBandit, LinearBandit
 from tsgrad.problems.logistic import LogisticBandit
@@ -23,6 +24,7 @@ __all__ = [
     "BetaArm",
     "Context",
     "Contexts",
+    "DriftingArms",
     "FiniteArms",
     "FunctionContexts",
     "GaussianBandit",

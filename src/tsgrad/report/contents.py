@@ -101,8 +101,10 @@ class Report(NamedTuple):
     facts: Sequence[Fact]
     configuration: str  # the text of the configuration file, where there is one
     version: str
+    summary: Sequence[Section] = ()  # what comes before all else, for who reads nothing else
 
     @property
     def pictures(self) -> list[Picture]:
         """Every figure of the page, in order."""
-        return [block for section in self.sections for block in section.blocks if isinstance(block, Picture)]
+        sections = [*self.summary, *self.sections]
+        return [block for section in sections for block in section.blocks if isinstance(block, Picture)]

@@ -1,6 +1,7 @@
 """The report of a training run, from its folder: the run is read, its policies are tried on fresh episodes."""
 
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
 from tsgrad.experiments import Rivals, applicable_rivals
+from tsgrad.live import robustness as measured
+from tsgrad.live.scenarios import JudgedProblem
 from tsgrad.policies import Bonus, Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
@@ -18,17 +21,36 @@ from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious
 from tsgrad.report.conditions_section import conditions_section
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
 from tsgrad.report.meta_parameters import bonus_section, meta_parameter_section
+from tsgrad.report.robustness_section import robustness_section
 from tsgrad.report.sections import comparison_section, gain_section, headline, key_figures, limit_section
+from tsgrad.report.summary import Words, summary_section
+from tsgrad.report.traffic import traffic_picture
 from tsgrad.report.words import arm_labels, duration, problem_title, problem_words, recipe_words, spoken_rival
+from tsgrad.simulation import simulate
 from tsgrad.streams import Purpose
 from tsgrad.training import Configuration, HistoryRow, Run, RunFolder, read_seconds
 
 EPISODES = 10_000
+EXAMPLES = 255  # experiments, of which the median one is shown
+MOST_SHOWN = 50_000  # steps times arms of an experiment whose traffic is shown: beliefs of all of them are kept
+TRUSTED_EPISODES = 4096
 PLAIN, START, TRAINED, LAST = "Thompson sampling", "start of training", "trained policy", "end of training"
 
 
-def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, rivals: bool = True) -> Report:
-    """Reads a finished run and plays its policies, and with `rivals` all that apply, on `episodes` fresh episodes."""
+def run_report(
+    folder: str | Path,
+    *,
+    episodes: int = EPISODES,
+    seed: int = 0,
+    rivals: bool = True,
+    robustness: bool = False,
+    arms: Sequence[str] | None = None,
+    unit: str = "reward",
+) -> Report:
+    """Reads a finished run and plays its policies, and with `rivals` all that apply, on `episodes` fresh episodes.
+
+    With `robustness`, where things are not as assumed, too. `arms` are their names, `unit` what a reward is one of.
+    """
     folder = check_path("folder", folder)
     run, configuration = RunFolder(folder).run(), RunFolder(folder).configuration()
     problem, horizon = run.problem, configuration.training.horizon
@@ -42,14 +64,31 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
     }
     comparison = _evaluate(problem, policies, configuration, episodes=episodes, seed=seed)
     data = to_data(problem)
-    arms = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
-    labels = arm_labels(data, arms or 0)
+    number = problem.truth.arms if isinstance(problem.truth, FiniteArms) else None
+    words = Words.of(problem, arms, unit)
+    played = simulate(
+        problem,
+        run.policy,
+        horizon=horizon,
+        episodes=EXAMPLES,
+        seed=seed,
+        conditions=run.conditions,
+        trajectories=number is not None and horizon * number <= MOST_SHOWN,
+    )
+    trust = (
+        measured(run, episodes=TRUSTED_EPISODES, seed=seed)
+        if robustness and isinstance(problem.model, JudgedProblem)
+        else None
+    )
+    labels = arm_labels(data, number or 0)
     estimator = configuration.build_estimator(problem)
     sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison, others))]
     if comparison.bound is not None:
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
     if not run.conditions.trivial:
-        sections.append(conditions_section(problem, run.policy, run.conditions, comparison, TRAINED))
+        sections.append(conditions_section(run.conditions, comparison, TRAINED, played))
+    if trust is not None:
+        sections.append(robustness_section(trust, episodes=TRUSTED_EPISODES))
     sections += [
         gain_section(comparison, TRAINED, labels),
         bonus_section(run.policy)
@@ -63,7 +102,7 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
         _training(run.history, comparison),
     ]
     return Report(
-        title=problem_title(data, horizon, arms),
+        title=problem_title(data, horizon, number),
         subtitle=f"{type(run.start).__name__}, trained with {estimator.name} over "
         f"{configuration.training.iterations:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
@@ -73,6 +112,18 @@ def run_report(folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, r
         facts=_facts(folder, data, configuration, estimator, comparison),
         configuration=(folder / "config.toml").read_text(encoding="utf-8"),
         version=version("tsgrad"),
+        summary=[
+            summary_section(
+                problem,
+                run.conditions,
+                comparison,
+                TRAINED,
+                words,
+                played,
+                trust,
+                traffic_picture(problem, played, words.arms),
+            )
+        ],
     )
 
 

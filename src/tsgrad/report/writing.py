@@ -1,21 +1,23 @@
 """Reports on disk: the page, and its figures for papers and slides."""
 
 from pathlib import Path
+from typing import Any
 
 from tsgrad.checks import BadInput
 from tsgrad.report.contents import Report
 from tsgrad.report.overview_report import overview_report
 from tsgrad.report.page import write_page
 from tsgrad.report.reproduction_report import reproduction_report
-from tsgrad.report.run_report import EPISODES, run_report
+from tsgrad.report.run_report import run_report
 from tsgrad.report.style import save_figure
 
 
-def write_run_report(
-    folder: str | Path, *, episodes: int = EPISODES, seed: int = 0, rivals: bool = True, figures: bool = False
-) -> Path:
-    """Writes `report.html` into the folder of a finished training run, and with `figures` a folder of them beside."""
-    return _write(run_report(folder, episodes=episodes, seed=seed, rivals=rivals), folder, figures=figures)
+def write_run_report(folder: str | Path, *, figures: bool = False, **options: Any) -> Path:
+    """Writes `report.html` into the folder of a finished training run, and with `figures` a folder of them beside.
+
+    Options are those of `run_report`.
+    """
+    return _write(run_report(folder, **options), folder, figures=figures)
 
 
 def write_reproduction_report(folder: str | Path) -> Path:

@@ -11,6 +11,9 @@ from tsgrad_runtime.laws import Law
 Belief = tuple[FloatArray, ...]
 
 
+_LARGE = 2**53
+
+
 class Model(abc.ABC):
     """What policies and beliefs see of a problem. `features` below are those of the arms at a step, [K, d], or None."""
 
@@ -49,9 +52,12 @@ class Model(abc.ABC):
 
     def check_reward(self, value: Any) -> float:
         """A reward that the model can learn from."""
-        reward = float(check_array("reward", value)) if np.ndim(value) == 0 else np.nan
-        if np.isnan(reward):
-            raise BadInput(f"reward must be one number, got {value!r:.80}")
+        if type(value) in (int, float) and -_LARGE < value < _LARGE:  # what rewards nearly always are
+            reward = float(value)
+        else:
+            reward = float(check_array("reward", value)) if np.ndim(value) == 0 else np.nan
+            if np.isnan(reward):
+                raise BadInput(f"reward must be one number, got {value!r:.80}")
         if self.rewards == "binary" and reward not in (0.0, 1.0):
             raise BadInput(f"reward must be 0 or 1 for this problem, got {value!r:.80}")
         if self.rewards == "count" and (reward < 0 or reward != int(reward)):

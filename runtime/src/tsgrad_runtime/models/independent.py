@@ -112,13 +112,13 @@ class Bernoulli(IndependentArms):
 
     def settle(self) -> None:
         alpha, beta = (self.parameters[name] for name in self.fields)
-        self.alpha, self.beta = alpha, beta
+        self.alpha, self.beta, self.both = alpha, beta, np.stack([alpha, beta])
 
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         return reward, 1.0 - reward
 
     def posterior(self, belief: Belief, features: FloatArray | None) -> BetaLaw:
-        return BetaLaw(self.alpha + belief[0][0], self.beta + belief[0][1])
+        return BetaLaw.of(self.both + belief[0])
 
     def moments(self, belief: Belief, features: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         law = self.posterior(belief, features)

@@ -31,7 +31,7 @@ class Scene(NamedTuple):
 
 def largest(values: FloatArray, available: Any) -> int:
     """The available arm with the largest value; ties go to the lowest index."""
-    return int(np.argmax(values if available is None else np.where(available, values, -np.inf)))
+    return int((values if available is None else np.where(available, values, -np.inf)).argmax())
 
 
 class Policy(abc.ABC):

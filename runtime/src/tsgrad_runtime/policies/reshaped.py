@@ -1,5 +1,6 @@
 """Plain Thompson sampling, and reshaped posteriors."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Thompson(Sampling):
 
 
 def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
-    return np.exp(start + np.clip(logarithm - start, -bound, bound))
+    return np.exp(start + np.minimum(np.maximum(logarithm - start, -bound), bound))
 
 
 class ReshapedGaussian(Arrays, Sampling):
@@ -42,11 +43,12 @@ class ReshapedGaussian(Arrays, Sampling):
             raise BadInput("policy 'reshaped-gaussian' needs a gaussian problem")
         self.per_arm = check_per_arm(model, self.prior_mean, self.log_prior_variance, self.decay)
         self.ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
+        self.log_own_variance = 2 * np.log(model.prior_std)
 
     def law(self, scene: Scene) -> Law:
         model: Any = scene.model
-        log_variance = self.log_prior_variance + self.decay * np.log(scene.left / scene.horizon)
-        variance = _bounded_exp(log_variance, 2 * np.log(model.prior_std), 20.0)
+        log_variance = self.log_prior_variance + self.decay * math.log(scene.left / scene.horizon)
+        variance = _bounded_exp(log_variance, self.log_own_variance, 20.0)
         law: Law = model.reshaped(scene.belief, self.prior_mean - model.prior_mean, variance, self.ratio)
         return law
 
@@ -63,21 +65,19 @@ class ReshapedBernoulli(Arrays, Sampling):
         if not isinstance(model, Bernoulli):
             raise BadInput("policy 'reshaped-bernoulli' needs a bernoulli problem")
         self.per_arm = check_per_arm(model, self.log_alpha, self.log_beta, self.log_evidence_weight, self.decay)
-        self.starts = np.log(model.alpha), np.log(model.beta)
-        moved = self.log_alpha - self.starts[0], self.log_beta - self.starts[1], self.log_evidence_weight
-        self.moved = [np.clip(one, -8.0, 8.0) for one in moved]
-        self.lowest = -8.0 - np.minimum(np.minimum(self.moved[0], self.moved[1]), self.moved[2])
-        self.highest = 8.0 - np.maximum(np.maximum(self.moved[0], self.moved[1]), self.moved[2])
+        starts = np.log(model.alpha), np.log(model.beta)
+        given = self.log_alpha - starts[0], self.log_beta - starts[1], self.log_evidence_weight
+        moved = [np.clip(one, -8.0, 8.0) for one in given]
+        self.logarithms = np.stack([starts[0] + moved[0], starts[1] + moved[1]])
+        self.log_weight = moved[2]
+        self.lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
+        self.highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
 
     def law(self, scene: Scene) -> Law:
-        alpha, beta, weight = self.moved
-        concentration = np.clip(-self.decay * np.log(scene.left / scene.horizon), self.lowest, self.highest)
-        evidence = np.exp(weight + concentration)
-        successes, failures = scene.belief[0]
-        return BetaLaw(
-            np.exp(self.starts[0] + (alpha + concentration)) + evidence * successes,
-            np.exp(self.starts[1] + (beta + concentration)) + evidence * failures,
-        )
+        concentration = self.decay * -math.log(scene.left / scene.horizon)
+        concentration = np.minimum(np.maximum(concentration, self.lowest), self.highest)
+        evidence = np.exp(self.log_weight + concentration)
+        return BetaLaw.of(np.exp(self.logarithms + concentration) + evidence * scene.belief[0])
 
 
 class ReshapedEvidence(Arrays, Sampling):
@@ -92,7 +92,7 @@ class ReshapedEvidence(Arrays, Sampling):
         self.per_arm = check_per_arm(model, self.log_evidence_weight, self.decay)
 
     def law(self, scene: Scene) -> Law:
-        weight = _bounded_exp(self.log_evidence_weight - self.decay * np.log(scene.left / scene.horizon), 0.0, 8.0)
+        weight = _bounded_exp(self.log_evidence_weight - self.decay * math.log(scene.left / scene.horizon), 0.0, 8.0)
         return scene.model.posterior((weight * scene.belief[0],), scene.features)
 
 
@@ -116,6 +116,6 @@ class ReshapedNormal(Arrays, Sampling):
         factor = np.linalg.cholesky(ratio * np.eye(mean.shape[0]) + (1 - ratio) * (root.T @ root))
         shift = np.linalg.solve(model.prior_root, self.prior_mean - model.prior_mean)
         location = np.linalg.solve(factor @ factor.T, root.T @ (shift + (ratio - 1) * mean))
-        log_variance = self.log_covariance_scale + self.decay * np.log(scene.left / scene.horizon)
+        log_variance = self.log_covariance_scale + self.decay * math.log(scene.left / scene.horizon)
         whitening = factor.T / np.sqrt(_bounded_exp(log_variance, 0.0, 20.0))
         return FramedNormalLaw(plain.offset, plain.frame, location, whitening, scene.features)

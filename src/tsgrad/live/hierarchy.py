@@ -1,0 +1,66 @@
+"""Priors over experiments: arms of one experiment have a level in common, and levels differ between experiments."""
+
+import numpy as np
+from scipy import special
+
+from tsgrad.arrays import FloatArray
+from tsgrad.live.families import ArmFamily, Family, Units
+from tsgrad.problems import IndependentArms
+
+_LEVELS = np.linspace(-5.0, 5.0, 121)  # in standard deviations: fine enough for levels known to a tenth of one
+_LOG_WEIGHTS = -0.5 * _LEVELS**2 - special.logsumexp(-0.5 * _LEVELS**2)
+
+
+class OverExperiments(Family):
+    """The prior of a base family whose first free coordinate is normal over experiments, with standard deviation
+    `experiment_std`: of the log-odds where rewards are 0 or 1, of the logarithm where they are counts, of rewards
+    themselves where these are normal. The levels of past experiments are integrated out.
+
+    Free coordinates are those of the base, and the logarithm of `experiment_std`.
+    """
+
+    def __init__(self, base: ArmFamily) -> None:
+        self.base, self.names, self.weaker = base, (*base.names, "experiment_std"), base.weaker
+
+    def start(self, units: Units) -> FloatArray:
+        averages = np.bincount(units.experiment, units.total) / np.bincount(units.experiment, units.pulls)
+        between = float(np.std(self.base.location(averages)))
+        return np.append(self.base.start(units), np.log(max(between, 1e-3)))
+
+    def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
+        """Those of experiments, which are what is independent here: [experiments]."""
+        return np.asarray(special.logsumexp(_LOG_WEIGHTS[:, None] + self._by_level(free, units), axis=0))
+
+    def _by_level(self, free: FloatArray, units: Units) -> FloatArray:
+        """Log-likelihoods of every experiment at every level, [level, experiment]."""
+        levels = np.repeat(free[None, :-1], len(_LEVELS), axis=0)
+        levels[:, 0] += np.exp(free[-1]) * _LEVELS
+        of_units = self.base.unit_log_likelihoods(levels, units)
+        sums = np.zeros((len(_LEVELS), int(np.max(units.experiment)) + 1))
+        np.add.at(sums.T, units.experiment, of_units.T)
+        return sums
+
+    def located(self, free: FloatArray, units: Units) -> FloatArray:
+        """Free coordinates of the base for every unit, at the posterior mean of its experiment's level, [n, F]."""
+        weights = special.softmax(_LOG_WEIGHTS[:, None] + self._by_level(free, units), axis=0)
+        own = np.repeat(free[None, :-1], len(units.pulls), axis=0)
+        own[:, 0] += np.exp(free[-1]) * (_LEVELS @ weights)[units.experiment]
+        return own
+
+    def parameters(self, free: FloatArray) -> FloatArray:
+        return np.concatenate([self.base.parameters(free[..., :-1]), np.exp(free[..., -1:])], axis=-1)
+
+    def drawn(self, free: FloatArray, generator: np.random.Generator) -> FloatArray:
+        """Parameters of the base for the experiments to come, [M, P], one for each row of free coordinates [M, F]."""
+        own = free[:, :-1].copy()
+        own[:, 0] += np.exp(free[:, -1]) * generator.standard_normal(len(free))
+        return self.base.parameters(own)
+
+    def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
+        return self.base.predictive(self.located(free, units), units)
+
+    def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
+        return self.base.shrunk(self.located(free, units), units)
+
+    def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
+        return self.base.problem(parameters[:-1], arms)

@@ -1,0 +1,278 @@
+"""What may be otherwise than a policy was trained for: prior, noise, horizon, arms, delays, drift."""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
+from tsgrad.policies import Bonus, Policy, SamplingPolicy, Thompson, prepared
+from tsgrad.policies.own_clock import with_own_clock
+from tsgrad.problems import (
+    AnyProblem,
+    BernoulliBandit,
+    DriftingArms,
+    GaussianBandit,
+    Misspecified,
+    PoissonBandit,
+)
+from tsgrad.simulation import EVERY_USER, Conditions
+
+JudgedProblem = GaussianBandit | BernoulliBandit | PoissonBandit
+FACTORS = {"a quarter of": 0.25, "half of": 0.5, "twice": 2.0, "four times": 4.0}
+LATER = (0.05, 0.2)  # of the horizon
+MOST_STEPS_LATER = 50
+DRIFTS = {"half a standard deviation": 0.5, "a standard deviation": 1.0}
+MOST_LISTED_USERS = 10_000  # whose walks are followed one by one where arms drift
+
+
+class Scenario(NamedTuple):
+    """A sentence that says what is otherwise, and all that is played then: what both policies are may change, too."""
+
+    said: str
+    problem: AnyProblem
+    horizon: int
+    conditions: Conditions = EVERY_USER
+    policy: Policy | None = None  # as it is then, where it is another
+    reference: Policy | None = None
+
+
+def scenarios(
+    problem: AnyProblem,
+    horizon: int,
+    conditions: Conditions = EVERY_USER,
+    policy: Policy | None = None,
+    reference: Policy | None = None,
+) -> Iterator[Scenario]:
+    """What is looked at; as assumed first. Whatever is otherwise, all else is as assumed, the conditions included.
+
+    With a policy, what becomes of it where arms are more and where its clock is not told the horizon.
+    """
+    model = judged(problem)
+    if not conditions.masks_alone:
+        # No kernel plays them: as a pair of truth and model, what is compiled serves for other truths, too.
+        problem = Misspecified(truth=problem.truth, model=model)
+    yield Scenario("As assumed", problem, horizon, conditions)
+    yield from _other_truths(model, horizon, conditions)
+    for said, factor in (("Stopped half way", 0.5), ("Run on for as long again", 2.0)):
+        steps = max(int(horizon * factor), 1)
+        other = lasting(conditions, horizon, steps)
+        yield Scenario(f"{said}, and the policy is told", problem, steps, other)
+        if isinstance(policy, SamplingPolicy):
+            users = conditions.users(horizon)
+            unaware, plain = (_unaware(one, users) for one in (policy, reference))
+            yield Scenario(f"{said}, and the policy is not told", problem, steps, other, unaware, plain)
+    yield from _other_arms(problem, model, horizon, conditions, policy)
+    late = sorted({min(max(1, round(share * horizon)), MOST_STEPS_LATER) for share in LATER})
+    for steps in late:
+        said = f"Rewards {steps} {'steps' if steps > 1 else 'step'} later than planned"
+        yield Scenario(said, problem, horizon, delayed(conditions, steps, most=late[-1]))
+    users = conditions.users(horizon)
+    if conditions.every_user or (conditions.allocation == "independent" and users <= MOST_LISTED_USERS):
+        for said, deviations in DRIFTS.items():
+            walk = deviations / np.sqrt(users) * spread(model)
+            drifting = Misspecified(truth=DriftingArms(base=model, step_std=walk), model=model)
+            yield Scenario(f"Arms drift, by {said} in all", drifting, horizon, conditions)
+
+
+def judged(problem: AnyProblem) -> Any:
+    """The model of a problem that scenarios are known for; refused where they are not."""
+    if not isinstance(problem.model, JudgedProblem):
+        raise BadInput(f"problem must be a Gaussian, Bernoulli or Poisson bandit, got {type(problem.model).__name__}")
+    return problem.model
+
+
+def _other_truths(model: Any, horizon: int, conditions: Conditions) -> Iterator[Scenario]:
+    for said, factor in FACTORS.items():
+        truth = Misspecified(truth=with_strength(model, factor), model=model)
+        yield Scenario(f"Prior worth {said} what was assumed", truth, horizon, conditions)
+    for said, side in (("lower", -1.0), ("higher", 1.0)):
+        truth = Misspecified(truth=with_shifted_means(model, side), model=model)
+        yield Scenario(f"Arms {said} by a standard deviation", truth, horizon, conditions)
+    for said, factor in (("half of", 0.5), ("twice", 2.0)):
+        noisy = with_noise(model, factor)
+        if noisy is not None:
+            truth = Misspecified(truth=noisy, model=model)
+            yield Scenario(f"Noise {said} what was assumed", truth, horizon, conditions)
+
+
+def _other_arms(
+    problem: AnyProblem, model: Any, horizon: int, conditions: Conditions, policy: Policy | None
+) -> Iterator[Scenario]:
+    """Two arms fewer, the last ones; two more, like the last ones, where the policy can play them."""
+    fewer = _without_last(conditions, horizon, model.arms, 2)
+    if fewer is not None:
+        yield Scenario("Two arms fewer, the last ones", problem, horizon, fewer)
+    floor = 0.0 if conditions.floor is None else float(conditions.floor)
+    if policy is None or conditions.available is not None or model.arms < 2 or floor * (model.arms + 2) > 1:
+        return
+    numbers = np.append(np.arange(model.arms), [model.arms - 2, model.arms - 1])
+    more, wider = _taken(model, numbers), with_arms(policy, model.arms, numbers)
+    try:
+        prepared(wider, more, conditions.users(horizon))
+    except BadInput:
+        return  # it knows its arms by their number
+    yield Scenario("Two arms more, like the last ones", more, horizon, conditions, wider)
+
+
+@functools.singledispatch
+def with_arms(policy: Any, arms: int, numbers: Any) -> Any:
+    """The policy whose arms have the meta-parameters of the arms of these numbers; itself where they have no own."""
+    each = all(np.shape(leaf) == (arms,) for leaf in jax.tree.leaves(policy))
+    return _taken(policy, numbers) if each else policy
+
+
+@with_arms.register
+def _(policy: Bonus, arms: int, numbers: Any) -> Any:
+    if not policy.arm_bonus.shape[0]:
+        return policy
+    return _but(policy, **{name: getattr(policy, name)[numbers] for name in ("arm_bonus", "arm_log_spread")})
+
+
+def _taken(tree: Any, numbers: Any) -> Any:
+    """A problem or a policy all of whose leaves are [K], with these entries of each."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[numbers], tree)
+
+
+def _unaware(policy: Policy | None, users: int) -> Policy | None:
+    """The policy as it plays where nobody tells it the horizon; itself where it has no use for it."""
+    if not isinstance(policy, SamplingPolicy) or isinstance(policy, Thompson):
+        return policy
+    return with_own_clock(policy, users)
+
+
+# Conditions
+
+
+def _without_last(conditions: Conditions, horizon: int, arms: int, fewer: int) -> Conditions | None:
+    """Conditions in which the last arms are missing; None where a step would have no arm left."""
+    there = np.ones((horizon, arms), bool) if conditions.available is None else conditions.mask(horizon)
+    kept = there & (np.arange(arms) < arms - fewer)
+    return _with(conditions, available=kept) if arms > fewer and kept.any(axis=1).all() else None
+
+
+def lasting(conditions: Conditions, horizon: int, steps: int) -> Conditions:
+    """The same conditions for another number of steps: cut, or continued as at the last step.
+
+    >>> lasting(Conditions(batch=[5, 3]), 2, 4).batch
+    (5, 3, 3, 3)
+    """
+    numbers = np.minimum(np.arange(steps), horizon - 1)
+    changes: dict[str, Any] = {}
+    if isinstance(conditions.batch, tuple):
+        changes["batch"] = np.asarray(conditions.batch)[numbers].tolist()
+    if conditions.available is not None:
+        changes["available"] = conditions.mask(horizon)[numbers]
+    return _with(conditions, **changes)
+
+
+def delayed(conditions: Conditions, steps: int, *, most: int) -> Conditions:
+    """The same conditions, with rewards that are seen so many steps later; `most` at most.
+
+    Chances of the same length whatever the delay, so that one compilation serves all of them.
+
+        >>> delayed(Conditions(delay=[0.5, 0.5]), 2, most=3).delay.tolist()
+        [0.0, 0.0, 0.5, 0.5, 0.0]
+        >>> delayed(Conditions(), 1, most=2).delay.tolist()
+        [0.0, 1.0, 0.0]
+    """
+    planned = np.eye(conditions.delay + 1)[-1] if isinstance(conditions.delay, int) else conditions.delay
+    return _with(conditions, delay=np.concatenate([np.zeros(steps), planned, np.zeros(most - steps)]))
+
+
+def _with(conditions: Conditions, **changes: Any) -> Conditions:
+    return Conditions(**{**conditions.table, **changes})
+
+
+# Truths
+
+
+@functools.singledispatch
+def with_strength(problem: Any, factor: float) -> Any:
+    """The problem whose prior is worth so many times as many rewards; its means are the same."""
+    return judged(problem)
+
+
+@with_strength.register
+def _(problem: GaussianBandit, factor: float) -> Any:
+    return _but(problem, prior_std=problem.prior_std / factor**0.5)
+
+
+@with_strength.register
+def _(problem: BernoulliBandit, factor: float) -> Any:
+    return _but(problem, alpha=problem.alpha * factor, beta=problem.beta * factor)
+
+
+@with_strength.register
+def _(problem: PoissonBandit, factor: float) -> Any:
+    return _but(problem, shape=problem.shape * factor, rate=problem.rate * factor)
+
+
+@functools.singledispatch
+def with_shifted_means(problem: Any, deviations: float) -> Any:
+    """The problem whose arms are all better, or worse, by so many standard deviations of the prior."""
+    return judged(problem)
+
+
+@with_shifted_means.register
+def _(problem: GaussianBandit, deviations: float) -> Any:
+    return _but(problem, prior_mean=problem.prior_mean + deviations * problem.prior_std)
+
+
+@with_shifted_means.register
+def _(problem: BernoulliBandit, deviations: float) -> Any:
+    strength = problem.alpha + problem.beta
+    mean = problem.alpha / strength
+    std = np.sqrt(mean * (1 - mean) / (strength + 1))
+    moved = np.clip(mean + deviations * std, 0.1 * mean, 1 - 0.1 * (1 - mean))
+    return _but(problem, alpha=moved * strength, beta=(1 - moved) * strength)
+
+
+@with_shifted_means.register
+def _(problem: PoissonBandit, deviations: float) -> Any:
+    return _but(problem, shape=problem.shape * np.maximum(1 + deviations / np.sqrt(problem.shape), 0.1))
+
+
+@functools.singledispatch
+def with_noise(problem: Any, factor: float) -> Any:
+    """The problem with so many times its noise; None where rewards have none of their own."""
+    return None
+
+
+@with_noise.register
+def _(problem: GaussianBandit, factor: float) -> Any:
+    return _but(problem, noise_std=problem.noise_std * factor)
+
+
+@functools.singledispatch
+def spread(problem: Any) -> FloatArray:
+    """The prior's standard deviation of every arm [K], in the units in which `DriftingArms` moves it."""
+    return np.asarray(problem.prior_std)
+
+
+@spread.register
+def _(problem: BernoulliBandit) -> FloatArray:
+    # That of the log-odds of a beta variable.
+    return _root_trigamma(problem.alpha, problem.beta)
+
+
+@spread.register
+def _(problem: PoissonBandit) -> FloatArray:
+    # That of the logarithm of a gamma variable.
+    return _root_trigamma(problem.shape)
+
+
+def _root_trigamma(*parameters: FloatArray) -> FloatArray:
+    from scipy.special import polygamma
+
+    return np.asarray(np.sqrt(sum(polygamma(1, parameter) for parameter in parameters)))
+
+
+def _but(problem: Any, **fields: Any) -> Any:
+    """The problem with other values in some fields."""
+    names = list(fields)
+    return eqx.tree_at(lambda one: [getattr(one, name) for name in names], problem, list(fields.values()))

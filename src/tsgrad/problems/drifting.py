@@ -1,0 +1,96 @@
+"""Arms that change while they are played: what beliefs, which hold all rewards to be of one world, can't follow."""
+
+import functools
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.arrays import Leaf
+from tsgrad.checks import BadInput, check_array, check_type
+from tsgrad.laws import BetaDraw, GammaDraw, NormalDraw, ProductLaw
+from tsgrad.problems.base import ArmMoments, Context, FiniteArms, IndependentArms
+from tsgrad.registry import register
+from tsgrad.streams import Noise
+
+
+@register("drifting")
+class DriftingArms(FiniteArms):
+    """Episodes of `base` in which every arm's expected reward goes on a random walk of its own.
+
+    A step of the walk is normal with standard deviation `step_std` [K], or one number for all: in the units of normal
+    rewards, of the log-odds where rewards are 0 or 1, and of the logarithm where they are counts. The truth of a
+    `Misspecified` problem whose model is `base`: the best arm is that of each step. Where the walk is travels with
+    the context, as features [K] that no policy for `base` reads.
+
+        >>> from tsgrad.problems import BernoulliBandit
+        >>> DriftingArms(base=BernoulliBandit(arms=3), step_std=0.1).arms
+        3
+    """
+
+    exact_posterior: ClassVar[bool] = False
+
+    base: IndependentArms
+    step_std: Leaf
+
+    def __init__(self, *, base: IndependentArms, step_std: Any) -> None:
+        check_type("base", base, IndependentArms, remedy="such as tsgrad.BernoulliBandit(arms=3)")
+        self.base, self.step_std = base, check_array("step_std", step_std)
+        if jnp.any(self.step_std < 0) or self.step_std.shape not in ((), (base.arms,)):
+            raise BadInput(f"step_std must be a number >= 0, or one for each of {base.arms} arms, got {step_std!r:.80}")
+
+    @property
+    def arms(self) -> int:
+        return self.base.arms
+
+    def draw_world(self, noise: Noise) -> Any:
+        return self.base.draw_world(noise)
+
+    def draw_context(self, previous: Context | None, noise: Noise, t: Integer[Array, ""]) -> Context:
+        if previous is None:
+            return Context(jnp.zeros(self.arms))
+        return Context(previous.features + self.step_std * noise.normal(jnp.arange(self.arms)))
+
+    def means(self, world: Any, context: Context) -> Float[Array, "K"]:
+        return self.base.means(moved(world, context.features), context)
+
+    def reward(self, world: Any, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
+        return self.base.reward(moved(world, context.features), context, arm, noise)
+
+    def prior(self, horizon: int) -> Any:
+        return self.base.prior(horizon)
+
+    def update(self, belief: Any, context: Context, arm: Integer[Array, ""], reward: Float[Array, ""]) -> Any:
+        return self.base.update(belief, context, arm, reward)
+
+    def posterior(self, belief: Any) -> ProductLaw:
+        return self.base.posterior(belief)
+
+    def arm_moments(self, belief: Any, context: Context) -> ArmMoments:
+        return self.base.arm_moments(belief, context)
+
+    def strength(self, belief: Any, context: Context) -> Float[Array, "K"]:
+        return self.base.strength(belief, context)
+
+
+@functools.singledispatch
+def moved(world: Any, shift: Float[Array, "K"]) -> Any:
+    """A world whose arms have moved by so much, in the units of `DriftingArms`."""
+    raise BadInput(f"base must be a Gaussian, Bernoulli or Poisson bandit to drift, its worlds are {type(world)}")
+
+
+@moved.register
+def _(world: NormalDraw, shift: Float[Array, "K"]) -> NormalDraw:
+    return world._replace(location=world.location + shift)
+
+
+@moved.register
+def _(world: BetaDraw, shift: Float[Array, "K"]) -> BetaDraw:
+    logit = world.order + shift
+    return BetaDraw(jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit))
+
+
+@moved.register
+def _(world: GammaDraw, shift: Float[Array, "K"]) -> GammaDraw:
+    return GammaDraw(world.log_value + shift)

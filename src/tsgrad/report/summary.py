@@ -1,0 +1,153 @@
+"""What a manager asks first: what it earns, in the units of the experiment, by how much more, for which arms, if what
+was assumed is true, and what happens if it is not. How all of it was found comes below.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from tsgrad.checks import BadInput
+from tsgrad.evaluate import Comparison
+from tsgrad.evaluate.digits import decimals, fixed, interval, percentage
+from tsgrad.live import Robustness
+from tsgrad.problems import AnyProblem, BernoulliBandit, FiniteArms, GaussianBandit, PoissonBandit, TabledArms
+from tsgrad.report.contents import Picture, Section, Table, TableRow
+from tsgrad.report.sections import is_shown
+from tsgrad.report.words import short
+from tsgrad.simulation import Conditions, Episodes
+
+MOST_LISTED = 12  # arms that are called by name
+
+
+class Words(NamedTuple):
+    """What the experiment calls its arms [K], and what a reward is one of."""
+
+    arms: Sequence[str]
+    unit: str
+
+    @classmethod
+    def of(cls, problem: AnyProblem, arms: Sequence[str] | None, unit: str) -> "Words":
+        """Names as they are given, checked; arms that have none are numbered."""
+        number = problem.truth.arms if isinstance(problem.truth, FiniteArms) else 0
+        if arms is None:
+            return cls([f"arm {arm}" for arm in range(number)], unit)
+        if len(arms) != number or len(set(arms)) != number:
+            raise BadInput(f"arms must be {number} different names, one for each arm, got {list(arms)!r:.80}")
+        return cls(arms, unit)
+
+
+def summary_section(
+    problem: AnyProblem,
+    conditions: Conditions,
+    comparison: Comparison,
+    trained: str,
+    words: Words,
+    played: Episodes,
+    robustness: Robustness | None,
+    traffic: Picture | None,
+) -> Section:
+    """All of it in a few sentences, a table and the traffic of one experiment; `played` are the trained policy's."""
+    users = conditions.users(comparison.horizon) + (0 if conditions.after is None else int(conditions.after))
+    best = _best_reward(problem, conditions, users, played)
+    paragraphs = [
+        _lift(comparison, trained, best, users, words.unit),
+        _assumed(problem, words),
+        "And if that is wrong? "
+        + ("`tsgrad robustness` says what is left of the gain." if robustness is None else robustness.verdict),
+    ]
+    blocks: list[Table | Picture] = [_earnings(comparison, trained, best, words.unit)]
+    if traffic is not None:
+        blocks.append(traffic)
+    return Section("In short", paragraphs, blocks)
+
+
+def _best_reward(problem: AnyProblem, conditions: Conditions, users: int, played: Episodes) -> float:
+    """What is earned where the best arm is known from the start: computed where it can be, else from what was played.
+
+    What policies earn is this less their regret, which has no noise of rewards in it.
+    """
+    if isinstance(problem.truth, TabledArms) and conditions.available is None:
+        return users * problem.truth.expected_best_mean()
+    return float(np.mean(played.reward + played.regret))
+
+
+def _lift(comparison: Comparison, trained: str, best: float, users: int, unit: str) -> str:
+    plain, tuned = (comparison.policies[name] for name in (comparison.reference, trained))
+    gain = comparison.gains[trained]
+    digits = decimals(gain.standard_error)
+    more = f"{fixed(abs(gain.mean), digits)} {'more' if gain.mean > 0 else 'less'}"
+    known = f"(95% interval {interval(gain.mean, gain.standard_error)})"
+    earned = (
+        f"Over {users:,} decisions the trained policy earns {fixed(best - tuned.regret, digits)} {unit} on average,"
+        f" {comparison.reference} {fixed(best - plain.regret, digits)}"
+    )
+    if not is_shown(gain):
+        return f"{earned}: no gain beyond chance {known}."
+    lift = f", a lift of {percentage(gain.mean, best - plain.regret)}" if best > plain.regret else ""
+    return f"{earned}: {more} {known}{lift}. Whoever knew the best arm from the start would earn {fixed(best, digits)}."
+
+
+def _earnings(comparison: Comparison, trained: str, best: float, unit: str) -> Table:
+    plain = comparison.policies[comparison.reference]
+    rows = []
+    for name, result in sorted(comparison.policies.items(), key=lambda item: item[1].regret):
+        gain = result.gain
+        digits = max(1, decimals(result.standard_error if gain is None else gain.standard_error))
+        more = "" if gain is None else fixed(gain.mean, digits)
+        lift = percentage(gain.mean, best - plain.regret) if gain is not None and best > plain.regret else ""
+        cells = [name, fixed(best - result.regret, digits), more, lift]
+        rows.append(TableRow(cells, strong=name == comparison.best, ours=name == trained))
+    return Table(
+        caption=f"What an experiment earns on average, in {unit}",
+        columns=["policy", "earned", "more", "lift"],
+        rows=rows,
+        note=f"More, and the lift, are over {comparison.reference}.",
+        folded=len(rows) > 4,
+    )
+
+
+def _assumed(problem: AnyProblem, words: Words) -> str:
+    named = ", ".join(words.arms[:MOST_LISTED])
+    rest = len(words.arms) - MOST_LISTED
+    which = f"The arms are {named}{f' and {rest} more' if rest > 0 else ''}. " if words.arms else ""
+    return f"{which}{prior_words(problem.model, words)}"
+
+
+@functools.singledispatch
+def prior_words(model: Any, words: Words) -> str:
+    """What is assumed of the arms before the first reward, in the units of the experiment."""
+    return "What is assumed of them before the first reward is said below, under what was run."
+
+
+@prior_words.register
+def _(model: GaussianBandit, words: Words) -> str:
+    ends = stats.norm(model.prior_mean, model.prior_std).ppf([[0.05], [0.95]])
+    noise = _range(model.noise_std, model.noise_std)
+    return f"{_spread(ends, words)} The standard deviation of a single reward around that: {noise}."
+
+
+@prior_words.register
+def _(model: BernoulliBandit, words: Words) -> str:
+    return _spread(stats.beta(model.alpha, model.beta).ppf([[0.05], [0.95]]), words)
+
+
+@prior_words.register
+def _(model: PoissonBandit, words: Words) -> str:
+    return _spread(stats.gamma(model.shape, scale=1 / model.rate).ppf([[0.05], [0.95]]), words)
+
+
+def _spread(ends: Any, words: Words) -> str:
+    """From where to where nine arms in ten are; where arms differ, from the lowest to the highest of them."""
+    alike = np.allclose(ends, ends[:, :1])
+    return (
+        f"It is assumed that {'an arm' if alike else 'the arms, which differ,'} will pay {_range(*ends)} {words.unit} a"
+        " decision, nine times out of ten."
+    )
+
+
+def _range(low: Any, high: Any) -> str:
+    ends = [short(float(np.min(low))), short(float(np.max(high)))]
+    return ends[0] if ends[0] == ends[1] else f"from {ends[0]} to {ends[1]}"
