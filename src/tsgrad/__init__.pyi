@@ -100,8 +100,11 @@ from .registry import register as register
 from .report import write_run_report as write_run_report
 from .simulation import Conditions as Conditions
 from .simulation import Episodes as Episodes
+from .simulation import LocalWorkers as LocalWorkers
+from .simulation import RayWorkers as RayWorkers
 from .simulation import Recorded as Recorded
 from .simulation import Trajectory as Trajectory
+from .simulation import Workers as Workers
 from .simulation import Workload as Workload
 from .simulation import engines as engines
 from .simulation import simulate as simulate

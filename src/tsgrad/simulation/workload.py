@@ -91,6 +91,19 @@ class Workload:
         """The same, but for some fields."""
         return dataclasses.replace(self, **changes)
 
+    def in_parts(self, blocks: int) -> list["Workload"]:
+        """Parts of so many blocks, which are the whole together.
+
+        >>> whole = Workload(horizon=10, episodes=1000, seed=0, purpose=Purpose.EVALUATION)
+        >>> [(part.first_episode, part.episodes) for part in whole.in_parts(2)]
+        [(0, 512), (512, 488)]
+        """
+        size = blocks * BLOCK
+        return [
+            self.part(first_episode=self.first_episode + done, episodes=min(size, self.episodes - done))
+            for done in range(0, self.episodes, size)
+        ]
+
     @property
     def blocks(self) -> range:
         """The numbers of the blocks that hold the episodes."""
