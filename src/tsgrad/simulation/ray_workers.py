@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import logging
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -150,7 +151,10 @@ def _connect(address: str | None, count: int | None) -> None:
     init = functools.partial(_ray().init, log_to_driver=False, logging_level=logging.ERROR)
     if address is None:
         cores = processors() if count is None else count
-        init("local", num_cpus=cores, include_dashboard=False, _node_ip_address="127.0.0.1")
+        with warnings.catch_warnings():
+            # JAX warns of every fork. Those of Ray become its own programs at once, and never come near JAX.
+            warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called", category=RuntimeWarning)
+            init("local", num_cpus=cores, include_dashboard=False, _node_ip_address="127.0.0.1")
         return
     try:
         init(address)
