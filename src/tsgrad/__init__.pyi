@@ -19,6 +19,8 @@ from .evaluate import compare as compare
 from .evaluate import diagnose as diagnose
 from .evaluate import regret_bound as regret_bound
 from .evaluate import variance_study as variance_study
+from .experiments import Sweep as Sweep
+from .experiments import sweep as sweep
 from .laws import BetaLaw as BetaLaw
 from .laws import CategoricalLaw as CategoricalLaw
 from .laws import GammaLaw as GammaLaw

@@ -8,7 +8,7 @@ from rich.console import Console
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a finished run, or of a reproduction.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished run, of a reproduction, or of a sweep.")],
     episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
@@ -16,13 +16,15 @@ def report(
 ) -> None:
     """Writes the page of a run, to read and to send: `tsgrad report runs/hetero`.
 
-    A reproduction was evaluated already; its page and figures are made again from what was found.
+    Reproductions and sweeps were evaluated already; their page and figures are made again from what was found.
     """
-    from tsgrad.report import write_reproduction_report, write_run_report
+    from tsgrad.report import write_reproduction_report, write_run_report, write_sweep_report
 
     if (folder / "config.toml").exists():
         with Console(stderr=True).status(f"Playing policies on {episodes:,} episodes"):
             path = write_run_report(folder, episodes=episodes, seed=seed, rivals=rivals, figures=figures)
+    elif (folder / "sweep.toml").exists():
+        path = write_sweep_report(folder)
     else:
         path = write_reproduction_report(folder)
     typer.echo(f"Report: {path}")

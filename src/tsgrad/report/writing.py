@@ -9,6 +9,7 @@ from tsgrad.report.page import write_page
 from tsgrad.report.reproduction_report import reproduction_report
 from tsgrad.report.run_report import EPISODES, run_report
 from tsgrad.report.style import save_figure
+from tsgrad.report.sweep_report import sweep_report
 
 
 def write_run_report(
@@ -32,6 +33,11 @@ def write_reproduction_report(folder: str | Path) -> Path:
     for setting in settings:
         write_reproduction_report(setting)
     return _write(overview_report(settings), folder, figures=False)
+
+
+def write_sweep_report(folder: str | Path) -> Path:
+    """Writes `report.html` and `figures/` into the folder of a finished sweep."""
+    return _write(sweep_report(folder), folder, figures=True)
 
 
 def _write(report: Report, folder: str | Path, *, figures: bool) -> Path:

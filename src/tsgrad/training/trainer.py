@@ -108,6 +108,27 @@ def train(
     return training.run(training.warmed_up(progress), [], folder, progress)
 
 
+def train_configuration(
+    configuration: Configuration,
+    *,
+    out: str | Path | None = None,
+    progress: Progress = None,
+    workers: Workers = LOCAL,
+) -> Run:
+    """Trains what a configuration describes; what it leaves open, `train` decides."""
+    problem = configuration.build_problem()
+    return train(
+        problem,
+        configuration.build_policy(problem) if configuration.policy else None,
+        configuration.build_estimator(problem),
+        conditions=configuration.build_conditions(),
+        out=out,
+        progress=progress,
+        workers=workers,
+        **configuration.training.model_dump(exclude_unset=True),
+    )
+
+
 def resume(out: str | Path, *, progress: Progress = None, workers: Workers = LOCAL) -> Run:
     """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped.
 
