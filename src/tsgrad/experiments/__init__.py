@@ -1,6 +1,6 @@
 """Many runs: the paper's numerical section made again, and sweeps over fields of a configuration."""
 
-from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress
+from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress, do_apart
 from tsgrad.experiments.results import (
     CurvePoint,
     Findings,
@@ -37,6 +37,7 @@ __all__ = [
     "algorithm",
     "applicable_rivals",
     "as_printed_table",
+    "do_apart",
     "read_results",
     "read_sweep",
     "run_folders",
