@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, Literal, Required, TypedDict
 
 import equinox as eqx
@@ -155,7 +156,12 @@ class Traced(eqx.Module):
         return episodes < self.end
 
 
-def in_precision(precision: Precision) -> contextlib.AbstractContextManager[Any]:
-    """Computes in float32 or in float64, whatever JAX is set to outside."""
-    context: contextlib.AbstractContextManager[Any] = jax.enable_x64(precision == "float64")
-    return context
+@contextlib.contextmanager
+def in_precision(precision: Precision) -> Iterator[None]:
+    """Computes in float32 or in float64, whatever JAX is set to outside.
+
+    Products of matrices too: accelerators round their factors to 10 or 8 bits unless told otherwise, which square roots
+    of covariances and integrals of information don't survive.
+    """
+    with jax.enable_x64(precision == "float64"), jax.default_matmul_precision("highest"):
+        yield
