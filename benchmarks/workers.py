@@ -2,6 +2,7 @@
 
     python benchmarks/workers.py speed          # two workers against one, on a gradient that takes seconds
     python benchmarks/workers.py overhead       # an iteration, a task, a byte
+    python benchmarks/workers.py scale          # time to train with more cores than there are here, on paper
     python benchmarks/workers.py kill [20]      # trainings while workers are killed: the same bits, or exit code 1
 
 Each prints what it found and writes it to a file.
@@ -16,13 +17,14 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tsgrad as tg
 from measure import fastest, write
 from ray_processes import own_workers
+from tsgrad.training.settings import default_estimator, default_policy
 
 SECONDS = 2.5  # what the gradient takes one worker, about
 
@@ -75,6 +77,60 @@ def overhead() -> dict[str, float]:
     }
 
 
+class Size(NamedTuple):
+    """A problem to train on, with the batch of an iteration in blocks of 256 episodes."""
+
+    problem: Any
+    horizon: int
+    blocks: int
+    iterations: int = 100
+
+    def gradient(self, workers: tg.Workers, blocks: int) -> tg.Gradient:
+        """What an iteration of the default training computes, for so many blocks."""
+        policy, estimator = default_policy(self.problem), default_estimator(self.problem)
+        where: dict[str, Any] = {"horizon": self.horizon, "episodes": 256 * blocks, "seed": 0, "fisher": True}
+        return tg.gradient(self.problem, policy, estimator, workers=workers, **where)
+
+
+SIZES = {
+    "small: 5 arms, 50 steps, native": Size(tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]), 50, blocks=4),
+    "middle: 10 arms, 500 steps, native": Size(tg.GaussianBandit(arms=10), 500, blocks=64),
+    "large: 10 arms with contexts, 50 steps, jax": Size(
+        tg.LinearBandit(features=tg.GaussianContexts(arms=10, dimension=5)), 50, blocks=1024
+    ),
+}
+CORES = (1, 10, 100, 1000)
+
+
+def scale() -> dict[str, Any]:
+    """For each size the seconds of a block on one core, and from them and Ray's costs the seconds of a training.
+
+    An iteration takes what the busiest worker computes, what Ray takes for it, and what Ray takes for a task, of which
+    there are as many as workers with something to do; that is least with `best` cores.
+    """
+    costs, one = overhead(), tg.RayWorkers(count=1)
+    found: dict[str, Any] = {}
+    for name, size in SIZES.items():
+        seconds = fastest({str(blocks): partial(size.gradient, one, blocks) for blocks in (1, 3)}, repeats=3)
+        block = (seconds["3"] - seconds["1"]) / 2
+
+        def training_seconds(cores: int, size: Size = size, block: float = block) -> float:
+            tasks = min(cores, size.blocks)
+            each = -(-size.blocks // tasks) * block
+            return size.iterations * (each + costs["an iteration"] + costs["a task more"] * (tasks - 1))
+
+        best = min(range(1, size.blocks + 1), key=training_seconds)
+        found[name] = {
+            "a block": block,
+            "without Ray": size.iterations * size.blocks * block,
+            **{f"{cores} cores": training_seconds(cores) for cores in CORES},
+            "best": best,
+            "then": training_seconds(best),
+        }
+        print(name, found[name], flush=True)
+    return {"costs": costs, "sizes": found}
+
+
 def training(workers: tg.Workers) -> bytes:
     """Where 50 iterations end."""
     problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
@@ -116,11 +172,14 @@ def kill(times: int) -> dict[str, Any]:
     return {**found, "seconds": round(time.perf_counter() - start)}
 
 
+WORKS = {"speed": speed, "overhead": overhead, "scale": scale}
+
+
 def main() -> None:
     """Measures, prints and writes."""
     what, *given = sys.argv[1:] or ["speed"]
     tg.RayWorkers(count=2)  # all that follows is on one Ray of two cores
-    found = kill(int(given[0]) if given else 20) if what == "kill" else {"speed": speed, "overhead": overhead}[what]()
+    found = kill(int(given[0]) if given else 20) if what == "kill" else WORKS[what]()
     print(what, found)
     write(f"workers, {what}", found)
     raise SystemExit(1 if found.get("other bits") else 0)
