@@ -154,7 +154,7 @@ def kill(times: int) -> dict[str, Any]:
     found = {"trainings": times, "killed": 0, "other bits": 0}
 
     def disturb() -> None:
-        while not over.wait(rng.uniform(0.2, 3.0)):
+        while not over.wait(rng.uniform(2.0, 12.0)):
             there = own_workers()
             if there:
                 with contextlib.suppress(ProcessLookupError):

@@ -6,6 +6,8 @@ import importlib.metadata
 import importlib.util
 import logging
 import os
+import secrets
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -45,6 +47,8 @@ class RayWorkers(Workers):
         if address is not None and not (isinstance(address, str) and address):
             raise BadInput(f"address must be 'auto', or host:port of a Ray cluster, or left out, got {address!r:.80}")
         asked = None if count is None else check_count("count", count, least=1)
+        if address is None:
+            _let_nobody_else_in()
         if not _ray().is_initialized():
             _connect(address, asked)
         self.count = asked or max(int(_ray().cluster_resources().get("CPU", 1)), 1)
@@ -146,15 +150,24 @@ def all_workers() -> list[EngineReport]:
     return [EngineReport("local", True, local), EngineReport("ray", missing is None, ray)]
 
 
+def _let_nobody_else_in() -> None:
+    """Ray listens on every network that the machine is on: whoever wants to come in must know a token that nobody is
+    told. Ray looks for it once, as it is imported; whoever has imported it already has decided on that.
+    """
+    if "ray" not in sys.modules:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+
+
 def _connect(address: str | None, count: int | None) -> None:
-    """Joins a cluster, or starts one of this machine alone, which nobody else can reach and which ends with us."""
+    """Joins a cluster, or starts one of this machine alone, which ends with this process."""
     init = functools.partial(_ray().init, log_to_driver=False, logging_level=logging.ERROR)
     if address is None:
         cores = processors() if count is None else count
         with warnings.catch_warnings():
             # JAX warns of every fork. Those of Ray become its own programs at once, and never come near JAX.
             warnings.filterwarnings("ignore", message=r"os\.fork\(\) was called", category=RuntimeWarning)
-            init("local", num_cpus=cores, include_dashboard=False, _node_ip_address="127.0.0.1")
+            init("local", num_cpus=cores, include_dashboard=False)
         return
     try:
         init(address)
