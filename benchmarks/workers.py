@@ -27,6 +27,7 @@ from ray_processes import own_workers
 from tsgrad.training.settings import default_estimator, default_policy
 
 SECONDS = 2.5  # what the gradient takes one worker, about
+ITERATIONS, KILLS = 50, 2  # of a training, and how many workers it loses
 
 
 def gradient(workers: tg.Workers, *, episodes: int, arms: int = 10, horizon: int = 500) -> tg.Gradient:
@@ -131,7 +132,7 @@ def scale() -> dict[str, Any]:
     return {"costs": costs, "sizes": found}
 
 
-def training(workers: tg.Workers) -> bytes:
+def training(workers: tg.Workers, progress: Callable[[int], object] | None = None) -> bytes:
     """Where 50 iterations end."""
     problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
     run = tg.train(
@@ -140,35 +141,34 @@ def training(workers: tg.Workers) -> bytes:
         tg.Estimator("mean", "self"),
         horizon=20,
         episodes=2048,
-        iterations=50,
+        iterations=ITERATIONS,
         validation_episodes=4096,
         workers=workers,
+        progress=progress,
     )
     return np.array([*tg.parameter_vector(run.last), *tg.parameter_vector(run.policy), run.gain]).tobytes()
 
 
 def kill(times: int) -> dict[str, Any]:
-    """Trainings on two workers, one of which is killed every now and then."""
-    expected, workers = training(tg.LocalWorkers()), tg.RayWorkers(count=2)
-    rng, over = random.Random(0), threading.Event()
+    """Trainings on two workers, one of which is killed at random moments of random iterations."""
+    expected, workers, rng = training(tg.LocalWorkers()), tg.RayWorkers(count=2), random.Random(0)
     found = {"trainings": times, "killed": 0, "other bits": 0}
 
-    def disturb() -> None:
-        while not over.wait(rng.uniform(2.0, 12.0)):
-            there = own_workers()
-            if there:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(rng.choice(there), signal.SIGKILL)
-                    found["killed"] += 1
+    def kill_one() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(rng.choice(own_workers()), signal.SIGKILL)
+            found["killed"] += 1
 
-    disturber = threading.Thread(target=disturb)
-    disturber.start()
     start = time.perf_counter()
     for number in range(times):
-        found["other bits"] += training(workers) != expected
+        moments = {rng.randrange(1, ITERATIONS): rng.uniform(0.0, 0.05) for _ in range(KILLS)}
+
+        def disturb(iteration: int, moments: dict[int, float] = moments) -> None:
+            if iteration in moments:
+                threading.Timer(moments[iteration], kill_one).start()
+
+        found["other bits"] += training(workers, disturb) != expected
         print(f"{number + 1} of {times}: {found}", flush=True)
-    over.set()
-    disturber.join()
     return {**found, "seconds": round(time.perf_counter() - start)}
 
 

@@ -237,7 +237,7 @@ def test_sweep(tmp_path):
     assert result.returncode == 0, result.stderr
     assert "What training gains" in result.stdout
     assert {path.name for path in out.iterdir()} == {
-        *("sweep.toml", "runs", "table.csv", "table.parquet", "report.html", "figures")
+        *("sweep.toml", "runs", "table.csv", "table.parquet", "report.html")
     }
     assert "holds a sweep" in tsgrad("sweep", tmp_path / "sweep.toml", "--out", out).stderr
 

@@ -12,7 +12,7 @@ def report(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
-    figures: Annotated[bool, typer.Option(help="Whether to write a run's figures too, as PNG, SVG and PDF.")] = False,
+    figures: Annotated[bool, typer.Option(help="Whether to write figures too, as PNG, SVG and PDF.")] = False,
 ) -> None:
     """Writes the page of a run, to read and to send: `tsgrad report runs/hetero`.
 
@@ -24,7 +24,7 @@ def report(
         with Console(stderr=True).status(f"Playing policies on {episodes:,} episodes"):
             path = write_run_report(folder, episodes=episodes, seed=seed, rivals=rivals, figures=figures)
     elif (folder / "sweep.toml").exists():
-        path = write_sweep_report(folder)
+        path = write_sweep_report(folder, figures=figures)
     else:
         path = write_reproduction_report(folder)
     typer.echo(f"Report: {path}")

@@ -35,9 +35,9 @@ def write_reproduction_report(folder: str | Path) -> Path:
     return _write(overview_report(settings), folder, figures=False)
 
 
-def write_sweep_report(folder: str | Path) -> Path:
-    """Writes `report.html` and `figures/` into the folder of a finished sweep."""
-    return _write(sweep_report(folder), folder, figures=True)
+def write_sweep_report(folder: str | Path, *, figures: bool = False) -> Path:
+    """Writes `report.html` into the folder of a finished sweep, and with `figures` a folder of them beside."""
+    return _write(sweep_report(folder), folder, figures=figures)
 
 
 def _write(report: Report, folder: str | Path, *, figures: bool) -> Path:
