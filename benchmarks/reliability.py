@@ -41,7 +41,22 @@ validation_episodes = 4096
 """
 FRACTION = "0.001"
 RACERS = 4
-KILLS = {"train, resume": 0.6, "reproduce": 0.2, "report": 0.2}  # shares of all
+SWEEP = """
+[problem]
+kind = "bernoulli"
+
+[training]
+horizon = 10
+episodes = 512
+iterations = 20
+validation_episodes = 4096
+
+[axes]
+"training.horizon" = [10, 20, 30]
+"problem.arms" = [2, 5, 10]
+"problem.alpha" = [0.5, 1.0]
+"""
+KILLS = {"train, resume": 0.57, "reproduce": 0.2, "report": 0.2, "sweep": 0.03}  # shares of all
 
 
 def command(*arguments: Any) -> list[str]:
@@ -126,8 +141,9 @@ class Work(NamedTuple):
 
 def works(home: Path) -> dict[str, Work]:
     """What can be disturbed, by name."""
-    configuration, trained = home / "config.toml", home / "trained"
+    configuration, swept, trained = home / "config.toml", home / "sweep.toml", home / "trained"
     configuration.write_text(CONFIGURATION)
+    swept.write_text(SWEEP)
     run(command("train", configuration, "--out", trained, "--no-report"))
 
     def report(folder: Path) -> list[str]:
@@ -154,6 +170,11 @@ def works(home: Path) -> dict[str, Work]:
             lambda folder: command("reproduce", "many", "--out", folder, "--fraction", FRACTION),
             lambda folder: command("reproduce", "many", "--out", folder, "--resume"),
             "many/plan.json",
+        ),
+        "sweep": Work(
+            lambda folder: command("sweep", swept, "--out", folder),
+            lambda folder: command("sweep", swept, "--out", folder, "--resume"),
+            "sweep.toml",
         ),
         "report": Work(report, report),
         "compare": Work(compare, compare),

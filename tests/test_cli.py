@@ -226,6 +226,27 @@ def test_engines():
     result = tsgrad("engines")
     assert result.returncode == 0
     assert "jax" in result.stdout
+    assert "local" in result.stdout
+
+
+def test_sweep(tmp_path):
+    text = CONFIGURATION.format(iterations=2) + '\n[axes]\n"training.horizon" = [5, 10]\n'
+    (tmp_path / "sweep.toml").write_text(text)
+    out = tmp_path / "sweep"
+    result = tsgrad("sweep", tmp_path / "sweep.toml", "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert "What training gains" in result.stdout
+    assert {path.name for path in out.iterdir()} == {
+        *("sweep.toml", "runs", "table.csv", "table.parquet", "report.html")
+    }
+    assert "holds a sweep" in tsgrad("sweep", tmp_path / "sweep.toml", "--out", out).stderr
+
+
+def test_workers_that_nobody_knows(trained):
+    folder, _ = trained
+    result = tsgrad("resume", folder / "run", "--workers", "roy")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "tsgrad: workers must be local, ray, ray:auto or ray:HOST:PORT, got 'roy'\n"
 
 
 def test_help_shows_an_example():

@@ -19,6 +19,8 @@ from .evaluate import compare as compare
 from .evaluate import diagnose as diagnose
 from .evaluate import regret_bound as regret_bound
 from .evaluate import variance_study as variance_study
+from .experiments import Sweep as Sweep
+from .experiments import sweep as sweep
 from .laws import BetaLaw as BetaLaw
 from .laws import CategoricalLaw as CategoricalLaw
 from .laws import GammaLaw as GammaLaw
@@ -101,8 +103,11 @@ from .registry import register as register
 from .report import write_run_report as write_run_report
 from .simulation import Conditions as Conditions
 from .simulation import Episodes as Episodes
+from .simulation import LocalWorkers as LocalWorkers
+from .simulation import RayWorkers as RayWorkers
 from .simulation import Recorded as Recorded
 from .simulation import Trajectory as Trajectory
+from .simulation import Workers as Workers
 from .simulation import Workload as Workload
 from .simulation import engines as engines
 from .simulation import simulate as simulate

@@ -17,6 +17,7 @@ from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
 from tsgrad.laws import NormalLaw
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.registry import kinds
+from tsgrad.simulation import Workload
 
 STANDARD = tg.GaussianBandit(arms=10), 500
 HETERO = tg.GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]), 50
@@ -168,7 +169,8 @@ def test_the_best_counts_against_enumeration(arms, horizon):
 )
 def test_controls_have_mean_zero(problem):
     """Four comparisons: 1 false alarm in 1,000."""
-    means = np.concatenate([block for _, block in futures(problem, horizon=20, episodes=8192, seed=1)])
+    workload = Workload(horizon=20, episodes=8192, seed=1, purpose=tg.Purpose.EVALUATION, precision="float64")
+    means = np.concatenate([block for _, block in futures(problem, workload)])
     finite_horizon = means[:, -1].max(axis=1) - problem.expected_best_mean(19)
     for control in (finite_horizon, deviations(means, problem.prior_strength)):
         assert abs(control.mean()) < z_bound(4) * control.std() / np.sqrt(8192)

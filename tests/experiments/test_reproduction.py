@@ -15,7 +15,14 @@ import pytest
 
 import tsgrad as tg
 from tsgrad.evaluate.tables import as_text
-from tsgrad.experiments import Reproduction, ReproductionProgress, as_printed_table, read_results, setting_table
+from tsgrad.experiments import (
+    Reproduction,
+    ReproductionProgress,
+    as_printed_table,
+    do_apart,
+    read_results,
+    setting_table,
+)
 from tsgrad.experiments.parts import PIECE, evaluate, policies, read_bound, read_evaluation
 from tsgrad.experiments.plan import AS_PRINTED, Plan
 from tsgrad.experiments.results import null_curves
@@ -336,3 +343,14 @@ def test_the_command_killed_and_resumed(whole, tmp_path, monkeypatch, capsys):
     assert files(tmp_path / "hetero") == files(whole[0])
     assert {path.suffix for path in (whole[0] / "figures").iterdir()} == {".png", ".svg", ".pdf"}
     assert without_clock((tmp_path / "hetero" / "report.html").read_text()) == without_clock(page.read_text())
+
+
+def test_parts_that_workers_have_done_are_found_done(whole, tmp_path):
+    reproduction = Reproduction(tmp_path / "hetero", **QUICK)
+    told = []
+    do_apart([reproduction], tg.LocalWorkers(), lambda setting, part, share: told.append((part.name, share)))
+    assert sorted(told) == sorted((part.name, 1.0) for part in reproduction.parts)
+    assert all(part.is_done() for part in reproduction.parts)
+    assert set(read_seconds(tmp_path / "hetero")) == {part.name for part in reproduction.parts}
+    reproduction.run()
+    assert files(tmp_path / "hetero") == files(whole[0])

@@ -1,10 +1,12 @@
 """float32 against float64 on problems of extreme priors, offsets and scales: they agree, or float32 is refused."""
 
+import jax
 import numpy as np
 import pytest
 
 import tsgrad as tg
 from tsgrad import native
+from tsgrad.simulation import ready_for, simulation_engine
 
 HORIZON, EPISODES = 12, 1024
 Z = 4.5  # one false alarm in 150,000; 80 comparisons
@@ -136,3 +138,33 @@ def test_beliefs_that_are_no_numbers_are_refused():
     problem = tg.LinearBandit(features=lambda noise, t: FEATURES / (t < 3))
     with pytest.raises(tg.BadInput, match="regret of episode 0 is nan: use precision='float64', or check contexts"):
         tg.simulate(problem, tg.Thompson(), horizon=4, episodes=2, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("problem", "policy"),
+    [
+        (tg.LinearBandit(features=np.eye(3)), tg.Thompson()),
+        (tg.LogisticBandit(features=np.eye(2)), tg.Thompson()),
+        (tg.GaussianBandit(arms=3), tg.InformationDirected()),
+        (tg.BernoulliBandit(arms=2), tg.InformationDirected()),
+    ],
+    ids=["linear", "logistic", "information, gaussian", "information, bernoulli"],
+)
+def test_no_product_is_left_to_what_a_device_takes_for_precise(problem, policy, monkeypatch):
+    """Every product in the program of a block says how precise it must be; processors don't care, accelerators do."""
+    programs = []
+
+    def lowered(policy, traced, block):
+        programs.append(jax.jit(lambda number: compute(policy, traced, number)).lower(block).as_text())
+        raise StopIteration
+
+    workload = tg.Workload(horizon=3, episodes=1, seed=0, purpose=tg.Purpose.EVALUATION)
+    ready = ready_for(problem, policy, workload)
+    engine = simulation_engine(problem, ready, engine="jax")
+    compute = engine.compute
+    monkeypatch.setattr(engine, "compute", lowered)
+    with pytest.raises(RuntimeError):  # nothing need be compiled
+        list(engine.blocks(ready, workload))
+    products = [line for line in programs[0].splitlines() if "stablehlo.dot_general" in line]
+    assert products
+    assert all("HIGHEST" in line for line in products)

@@ -18,6 +18,7 @@ from tsgrad.cli.reproduce import reproduce
 from tsgrad.cli.retune import retune
 from tsgrad.cli.robustness import robustness
 from tsgrad.cli.serve import serve
+from tsgrad.cli.sweep import EXAMPLE_SWEEP, sweep
 from tsgrad.cli.train import EXAMPLE_CONFIGURATION, resume, train
 from tsgrad.cli.variance import variance
 
@@ -49,6 +50,7 @@ def _(
 app.command(epilog=EXAMPLE_CONFIGURATION)(train)
 app.command()(resume)
 app.command()(compare)
+app.command(epilog=EXAMPLE_SWEEP)(sweep)
 app.command()(reproduce)
 app.command()(report)
 app.command()(variance)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tsgrad.cli.policies import NAMES, named_policy
+from tsgrad.cli.workers import WorkersName, named_workers
 
 
 def compare(
@@ -29,6 +30,7 @@ def compare(
     episodes_csv: Annotated[Path | None, typer.Option(help="Write every episode's regret to this file.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write all of the comparison to this file.")] = None,
     latex: Annotated[Path | None, typer.Option(help="Write a table for a paper to this file.")] = None,
+    workers: WorkersName = "local",
 ) -> None:
     """Compares policies on the same fresh episodes: `tsgrad compare runs/a runs/b --episodes 100000`.
 
@@ -56,6 +58,7 @@ def compare(
         engine="jax" if configuration.training.engine == "jax" else "auto",  # not every policy has a kernel
         precision=configuration.training.precision,
         conditions=configuration.build_conditions(),
+        workers=named_workers(workers),
     )
     for path, write in (  # before anything is printed: a reader of the output may go away
         (csv, comparison.to_csv),

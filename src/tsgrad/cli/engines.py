@@ -5,10 +5,12 @@ from rich.table import Table
 
 
 def engines() -> None:
-    """Shows which engines can be used on this machine, and for what."""
+    """Shows which engines and which workers can be used on this machine, and for what."""
+    from tsgrad.simulation import all_workers
     from tsgrad.simulation import engines as all_engines
 
-    table = Table("engine", "available", "detail")
-    for engine in all_engines():
-        table.add_row(engine.name, "yes" if engine.available else "no", engine.detail)
-    Console().print(table)
+    for kind, reports in (("engine", all_engines()), ("workers", all_workers())):
+        table = Table(kind, "available", "detail")
+        for report in reports:
+            table.add_row(report.name, "yes" if report.available else "no", report.detail)
+        Console().print(table)

@@ -8,20 +8,20 @@ from rich.console import Console
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(help="The folder of a finished run, or of a reproduction.")],
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished run, of a reproduction, or of a sweep.")],
     episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
     robustness: Annotated[bool, typer.Option(help="Whether to try a run where things are not as assumed.")] = True,
     arms: Annotated[str | None, typer.Option(help="The names of a run's arms, with commas between them.")] = None,
     unit: Annotated[str, typer.Option(help="What a reward is one of, such as clicks.")] = "reward",
-    figures: Annotated[bool, typer.Option(help="Whether to write a run's figures too, as PNG, SVG and PDF.")] = False,
+    figures: Annotated[bool, typer.Option(help="Whether to write figures too, as PNG, SVG and PDF.")] = False,
 ) -> None:
     """Writes the page of a run, to read and to send: `tsgrad report runs/hetero`.
 
-    A reproduction was evaluated already; its page and figures are made again from what was found.
+    Reproductions and sweeps were evaluated already; their page and figures are made again from what was found.
     """
-    from tsgrad.report import write_reproduction_report, write_run_report
+    from tsgrad.report import write_reproduction_report, write_run_report, write_sweep_report
 
     if (folder / "config.toml").exists():
         with Console(stderr=True).status(f"Playing policies on {episodes:,} episodes"):
@@ -35,6 +35,8 @@ def report(
                 unit=unit,
                 figures=figures,
             )
+    elif (folder / "sweep.toml").exists():
+        path = write_sweep_report(folder, figures=figures)
     else:
         path = write_reproduction_report(folder)
     typer.echo(f"Report: {path}")

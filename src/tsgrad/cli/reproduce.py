@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tsgrad.cli.interrupts import INTERRUPTED, leaving
+from tsgrad.cli.workers import WorkersName, named_workers
 
 
 def reproduce(
@@ -19,6 +20,7 @@ def reproduce(
         "runs/reproduce"
     ),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    workers: WorkersName = "local",
 ) -> None:
     """Makes the paper's tables and figures again: `tsgrad reproduce hetero --out runs/paper`.
 
@@ -28,7 +30,14 @@ def reproduce(
     """
     from tsgrad.checks import BadInput, check_choice
     from tsgrad.evaluate.tables import print_whole
-    from tsgrad.experiments import SETTINGS, Reproduction, ReproductionProgress, as_printed_table, setting_table
+    from tsgrad.experiments import (
+        SETTINGS,
+        Reproduction,
+        ReproductionProgress,
+        as_printed_table,
+        do_apart,
+        setting_table,
+    )
     from tsgrad.report import write_reproduction_report
 
     chosen = list(SETTINGS) if check_choice("setting", setting, [*SETTINGS, "all"]) == "all" else [setting]
@@ -39,10 +48,13 @@ def reproduce(
         Reproduction(out / name, setting=name, fraction=fraction, seed=seed, resume=resume and name in begun)
         for name in chosen
     ]
+    who = named_workers(workers)
     stopped = f"Stopped. Continue with: tsgrad reproduce {setting} --out {out} --resume"
     try:
         with leaving(lambda: stopped):
             with ReproductionProgress(reproductions) as progress:
+                if workers != "local":
+                    do_apart(reproductions, who, progress.update)
                 found = [reproduction.run(progress.update) for reproduction in reproductions]
             page = write_reproduction_report(out if setting == "all" else out / setting)
     except KeyboardInterrupt:  # of training, which stops between iterations

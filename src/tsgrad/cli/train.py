@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tsgrad.cli.interrupts import INTERRUPTED, leaving
+from tsgrad.cli.workers import WorkersName, named_workers
 
 EXAMPLE_CONFIGURATION = """
 A configuration file:
@@ -39,32 +40,25 @@ def train(
     config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
     out: Annotated[Path, typer.Option(help="The folder to write the run to; it must be new or empty.")],
     report: Report = True,
+    workers: WorkersName = "local",
 ) -> None:
     """Trains a policy: `tsgrad train hetero.toml --out runs/hetero`."""
-    from tsgrad.training import read_configuration
-    from tsgrad.training import train as run_training
+    from tsgrad.training import read_configuration, train_configuration
 
-    configuration = read_configuration(config)
-    problem = configuration.build_problem()
-    settings = configuration.training.model_dump(exclude_unset=True)
-    estimator = configuration.build_estimator(problem)
-    policy = configuration.build_policy(problem) if configuration.policy else None
-    conditions = configuration.build_conditions()
-    _finish(
-        lambda: run_training(problem, policy, estimator, out=out, progress=True, conditions=conditions, **settings),
-        out,
-        report,
-    )
+    configuration, who = read_configuration(config), named_workers(workers)
+    _finish(lambda: train_configuration(configuration, out=out, progress=True, workers=who), out, report)
 
 
 def resume(
     folder: Annotated[Path, typer.Argument(help="The folder of a run that was stopped.")],
     report: Report = True,
+    workers: WorkersName = "local",
 ) -> None:
     """Continues a run that was stopped: `tsgrad resume runs/hetero`. The result is that of a run never stopped."""
     from tsgrad.training import resume as resume_training
 
-    _finish(lambda: resume_training(folder, progress=True), folder, report)
+    who = named_workers(workers)
+    _finish(lambda: resume_training(folder, progress=True, workers=who), folder, report)
 
 
 def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:

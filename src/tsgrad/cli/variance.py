@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from tsgrad.checks import BadInput, check_choice
+from tsgrad.cli.workers import WorkersName, named_workers
 
 
 def variance(
@@ -19,6 +20,7 @@ def variance(
     out: Annotated[
         Path | None, typer.Option(help="Write table and figure to this path with .csv, .png, .svg and .pdf added.")
     ] = None,
+    workers: WorkersName = "local",
 ) -> None:
     """Measures which estimator is the best buy: `tsgrad variance hetero.toml --out figures/hetero`.
 
@@ -57,6 +59,7 @@ def variance(
         engine="jax" if configuration.training.engine == "jax" else "auto",  # not every pair has a kernel
         precision=configuration.training.precision,
         conditions=conditions,
+        workers=named_workers(workers),
     )
     print_whole(study.table())
     left_out = [] if pairs else [name for name in known if name not in chosen]

@@ -1,6 +1,7 @@
 """The gradient of expected reward in the meta-parameters, by any estimator."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
@@ -19,14 +20,17 @@ from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
     EVERY_USER,
+    LOCAL,
     Conditions,
     Engine,
     EngineName,
     JaxEngine,
     NativeEngine,
     Traced,
+    Workers,
     Workload,
     WorkloadOptions,
+    check_workers,
     choose_engine,
     crowd_of,
     play,
@@ -152,6 +156,7 @@ def gradient_engine(
     every_episode: bool = False,
     fisher: bool = False,
     conditions: Conditions = EVERY_USER,
+    workers: Workers = LOCAL,
 ) -> Engine:
     """The engine that computes gradients of a prepared policy under conditions; it is asked for blocks of any such
     workload, with any meta-parameters.
@@ -183,7 +188,7 @@ def gradient_engine(
                     blocks["fisher"][row] if fisher else None,
                 )
 
-    return choose_engine(
+    chosen = choose_engine(
         engine,
         not_native=why_not_native(conditions) or _not_native(problem, policy, estimators),
         jax=JaxEngine(
@@ -193,6 +198,8 @@ def gradient_engine(
         ),
         native_engine=NativeEngine(on_native),
     )
+    options: dict[str, Any] = {"every_episode": every_episode, "fisher": fisher, "conditions": conditions}
+    return workers.spread(chosen, partial(gradient_engine, problem, policy, estimators, engine=chosen.name, **options))
 
 
 def _not_native(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...]) -> str | None:
@@ -235,6 +242,7 @@ def gradient(
     *,
     engine: EngineName = "auto",
     fisher: bool = False,
+    workers: Workers = LOCAL,
     **workload: Unpack[WorkloadOptions],
 ) -> Gradient:
     """The gradient of expected total reward in the meta-parameters, from simulated episodes.
@@ -245,6 +253,7 @@ def gradient(
         estimator: metric, baseline, and how they are put to use.
         engine: "jax", "native", or "auto" for the fastest that can run.
         fisher: whether to estimate the Fisher matrix too.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; the result is the same.
         workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
 
     Returns:
@@ -262,9 +271,16 @@ def gradient(
 
     """
     checked = Workload.of(Purpose.TRAINING, workload)
+    check_workers(workers)
     ready = _checked(problem, policy, (estimator,), checked)
     computing = gradient_engine(
-        problem, ready, (estimator,), engine=engine, fisher=fisher, conditions=checked.conditions
+        problem,
+        ready,
+        (estimator,),
+        engine=engine,
+        fisher=fisher,
+        conditions=checked.conditions,
+        workers=workers,
     )
     found = estimated_gradient(computing, ready, checked)
     wrong = np.flatnonzero(~np.isfinite(found.mean))
@@ -282,6 +298,7 @@ def episode_gradients(
     estimators: Mapping[str, Estimator],
     *,
     engine: EngineName = "auto",
+    workers: Workers = LOCAL,
     **workload: Unpack[WorkloadOptions],
 ) -> dict[str, FloatArray]:
     """Each episode's own gradient [N, P], by every estimator, all from one simulated record of the episode.
@@ -293,6 +310,7 @@ def episode_gradients(
         policy: whose meta-parameters gradients are taken in.
         estimators: by name; all of the same world.
         engine: "jax", "native", or "auto" for the fastest that can run.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; the result is the same.
         workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
 
     Returns:
@@ -301,10 +319,11 @@ def episode_gradients(
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
+    check_workers(workers)
     chosen = tuple(estimators.values())
     ready = _checked(problem, policy, chosen, checked)
     computing = gradient_engine(
-        problem, ready, chosen, engine=engine, every_episode=True, conditions=checked.conditions
+        problem, ready, chosen, engine=engine, every_episode=True, conditions=checked.conditions, workers=workers
     )
     gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
     check_finite_results("gradient", gradients)

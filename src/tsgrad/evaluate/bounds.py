@@ -12,7 +12,9 @@ bound to the tightest:
 with mu_{k,j} the posterior mean of arm k after j pulls.
 """
 
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,8 @@ from tsgrad.evaluate.optimum import has_known_optimum, optimal_regret
 from tsgrad.evaluate.relaxation import best_counts_reward, deviations, futures
 from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.problems import AnyProblem, IndependentArms, TabledArms
+from tsgrad.simulation import LOCAL, Engine, Workers, Workload, check_workers
+from tsgrad.streams import Purpose
 
 BoundKind = Literal["perfect", "FH", "V-Zero", "optimum"]
 BOUND_KINDS: tuple[BoundKind, ...] = ("perfect", "FH", "V-Zero", "optimum")
@@ -48,8 +52,34 @@ class _Known(NamedTuple):
     strength: FloatArray  # of the priors, [K]
 
 
+class _BoundEngine(Engine):
+    """Gives what a bound is averaged over, and its controls where arms say what they know: [B, 1 + C] a block."""
+
+    name = "jax"
+
+    def __init__(self, truth: IndependentArms, kind: BoundKind, known: _Known | None) -> None:
+        self.truth, self.kind, self.known = truth, kind, known
+
+    def blocks(self, policy: Any, workload: Workload) -> Iterator[FloatArray]:
+        horizon, known = workload.horizon, self.known
+        for best_mean, means in futures(self.truth, workload):
+            finite_horizon = horizon * np.max(means[:, -1], axis=1)
+            earned = best_counts_reward(means) if self.kind == "V-Zero" else finite_horizon
+            if known is None:
+                yield (horizon * best_mean - earned)[:, None]
+            else:
+                controls = finite_horizon - horizon * known.informed, deviations(means, known.strength)
+                yield np.stack([horizon * known.best - earned, *controls], axis=1)
+
+
 def regret_bound(
-    problem: AnyProblem, *, horizon: int, kind: BoundKind = "V-Zero", episodes: int = 1024, seed: int = 0
+    problem: AnyProblem,
+    *,
+    horizon: int,
+    kind: BoundKind = "V-Zero",
+    episodes: int = 1024,
+    seed: int = 0,
+    workers: Workers = LOCAL,
 ) -> RegretBound:
     """The regret that no policy can go below over `horizon` steps, for independent arms.
 
@@ -59,6 +89,7 @@ def regret_bound(
         kind: "perfect", "FH", "V-Zero" or "optimum", from the weakest to the tightest.
         episodes: how many are averaged over, where the bound is not exact; 512 at least.
         seed: of these episodes.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; the result is the same.
 
     Returns:
         The bound with its standard error, which is zero where it is exact.
@@ -79,6 +110,7 @@ def regret_bound(
     check_count("seed", seed, least=0, most=2**64 - 1)
     horizon = check_count("horizon", horizon, least=1)
     check_count("episodes", episodes, least=FEWEST_EPISODES)
+    check_workers(workers)
     truth = problem.truth
     if not isinstance(truth, IndependentArms):
         raise BadInput(f"problem must have independent arms for a bound on its regret, got {type(truth).__name__}")
@@ -94,20 +126,13 @@ def regret_bound(
     if kind == "FH" and known is not None:
         gap = known.best - known.informed
         return RegretBound(horizon * max(gap, 0.0), 0.0, kind, horizon, 0)  # rounding aside, never negative
-    blocks = []
-    for best_mean, means in futures(truth, horizon=horizon, episodes=episodes, seed=seed):
-        finite_horizon = horizon * np.max(means[:, -1], axis=1)
-        earned = best_counts_reward(means) if kind == "V-Zero" else finite_horizon
-        if known is None:
-            blocks.append((horizon * best_mean - earned)[:, None])
-        else:
-            controls = finite_horizon - horizon * known.informed, deviations(means, known.strength)
-            blocks.append(np.stack([horizon * known.best - earned, *controls], axis=1))
-    sample = np.concatenate(blocks)
+    build = partial(_BoundEngine, truth, kind, known)
+    workload = Workload(horizon=horizon, episodes=episodes, seed=seed, purpose=Purpose.EVALUATION, precision="float64")
+    sample = np.concatenate(list(workers.spread(build(), build).blocks(None, workload)))
     return RegretBound(*_controlled(sample[:, 0], sample[:, 1:]), kind, horizon, episodes)
 
 
-def cheap_bound(problem: AnyProblem, *, horizon: int, seed: int = 0) -> RegretBound | None:
+def cheap_bound(problem: AnyProblem, *, horizon: int, seed: int = 0, workers: Workers = LOCAL) -> RegretBound | None:
     """The tightest bound that takes seconds at most; None if there is none."""
     truth = problem.truth
     kind: BoundKind
@@ -121,7 +146,7 @@ def cheap_bound(problem: AnyProblem, *, horizon: int, seed: int = 0) -> RegretBo
         kind = "FH"
     else:
         return None
-    return regret_bound(problem, horizon=horizon, kind=kind, episodes=FEWEST_EPISODES, seed=seed)
+    return regret_bound(problem, horizon=horizon, kind=kind, episodes=FEWEST_EPISODES, seed=seed, workers=workers)
 
 
 def _controlled(sample: FloatArray, controls: FloatArray) -> tuple[float, float]:

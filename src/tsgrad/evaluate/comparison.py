@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
@@ -19,10 +20,13 @@ from tsgrad.policies import Policy, Saved
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
     BLOCK,
+    LOCAL,
     Engine,
     EngineName,
+    Workers,
     Workload,
     WorkloadOptions,
+    check_workers,
     ready_for,
     simulated,
     simulation_engine,
@@ -227,6 +231,7 @@ def compare(
     most_episodes: int = 1_000_000,
     timing: bool = False,
     engine: EngineName = "auto",
+    workers: Workers = LOCAL,
     **workload: Unpack[WorkloadOptions],
 ) -> Comparison:
     """Plays every policy on the same episodes.
@@ -240,8 +245,9 @@ def compare(
         bound: a kind of `tsgrad.regret_bound`; "auto" takes the tightest that costs seconds at most, None takes none.
         to_precision: where given, episodes are added until all gains are known to plus or minus that much.
         most_episodes: how many are played at most with `to_precision`.
-        timing: whether decisions are timed too, by playing up to 1,024 episodes again.
+        timing: whether decisions are timed too, by playing up to 1,024 episodes again, in this process.
         engine: "jax", "native", or "auto" for the fastest that can run each policy.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; the result is the same.
         workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
 
     Returns:
@@ -263,6 +269,7 @@ def compare(
     check_count("episodes", start.episodes, least=2)
     check_type("policies", policies, Mapping, remedy='such as {"plain": tsgrad.Thompson()}')
     check_flag("timing", timing)
+    check_workers(workers)
     if not policies:
         raise BadInput("policies must name at least one policy, got none")
     reference = next(iter(policies)) if reference is None else check_choice("reference", reference, policies)
@@ -276,11 +283,9 @@ def compare(
         name: ready_for(problem, given.policy if isinstance(given, Saved) else given, start)
         for name, given in policies.items()
     }
-    engines = {
-        name: simulation_engine(problem, policy, engine=engine, conditions=start.conditions)
-        for name, policy in ready.items()
-    }
-    limit = _limit(problem, start, bound)
+    engine_of = partial(simulation_engine, problem, engine=engine, conditions=start.conditions)
+    engines = {name: engine_of(policy, workers=workers) for name, policy in ready.items()}
+    limit = _limit(problem, start, bound, workers)
 
     def play(first: int, number: int) -> dict[str, Played]:
         part = start.part(first_episode=start.first_episode + first, episodes=number)
@@ -296,7 +301,7 @@ def compare(
         played = {name: sample.and_then(more[name]) for name, sample in played.items()}
     cost = None
     if timing:
-        cost = {name: _microseconds(engines[name], policy, start) for name, policy in ready.items()}
+        cost = {name: _microseconds(engine_of(policy), policy, start) for name, policy in ready.items()}
     return Comparison.of(
         played,
         horizon=start.horizon,
@@ -334,13 +339,15 @@ def _episodes_wanted(played: Mapping[str, Played], reference: str, confidence: f
     return max(int(blocks) * BLOCK, known + BLOCK)
 
 
-def _limit(problem: AnyProblem, workload: Workload, kind: BoundKind | Literal["auto"] | None) -> RegretBound | None:
+def _limit(
+    problem: AnyProblem, workload: Workload, kind: BoundKind | Literal["auto"] | None, workers: Workers
+) -> RegretBound | None:
     """The regret that no policy can go below. Bounds are those of episodes in which all arms are there."""
     if kind is None or (kind == "auto" and not workload.conditions.told(workload.horizon).trivial):
         return None
     if kind == "auto":
-        return cheap_bound(problem, horizon=workload.horizon, seed=workload.seed)
-    return regret_bound(problem, horizon=workload.horizon, kind=kind, seed=workload.seed)
+        return cheap_bound(problem, horizon=workload.horizon, seed=workload.seed, workers=workers)
+    return regret_bound(problem, horizon=workload.horizon, kind=kind, seed=workload.seed, workers=workers)
 
 
 def _microseconds(engine: Engine, policy: Policy, workload: Workload) -> float:

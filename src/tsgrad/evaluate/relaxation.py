@@ -12,17 +12,14 @@ from jaxtyping import Array, Float, UInt32
 from tsgrad.arrays import FloatArray
 from tsgrad.problems import Context, IndependentArms
 from tsgrad.simulation import Traced, Workload, over_blocks
-from tsgrad.streams import Purpose, Stream
+from tsgrad.streams import Stream
 
 
-def futures(
-    problem: IndependentArms, *, horizon: int, episodes: int, seed: int
-) -> Iterator[tuple[FloatArray, FloatArray]]:
+def futures(problem: IndependentArms, workload: Workload) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Episodes block by block: the best arm's true mean [B], and the posterior mean of every arm after 0..T-1 pulls of
     it [B, T, K].
     """
-    workload = Workload(horizon=horizon, episodes=episodes, seed=seed, purpose=Purpose.EVALUATION, precision="float64")
-    traced, left = workload.traced, episodes
+    traced, left = workload.traced, workload.episodes
     for best, means in over_blocks(lambda block: _future_block(problem, traced, block), workload):
         yield best[:left], means[:left]
         left -= len(best)

@@ -25,7 +25,16 @@ from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import registered_class
-from tsgrad.simulation import BLOCK, EVERY_USER, Conditions, EngineName, Precision
+from tsgrad.simulation import (
+    BLOCK,
+    EVERY_USER,
+    LOCAL,
+    Conditions,
+    EngineName,
+    Precision,
+    Workers,
+    check_workers,
+)
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
 _LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
@@ -160,6 +169,7 @@ def variance_study(
     engine: EngineName = "auto",
     precision: Precision = "float32",
     conditions: Conditions = EVERY_USER,
+    workers: Workers = LOCAL,
 ) -> VarianceStudy:
     """Bias, covariance trace, time and variance x time of estimators.
 
@@ -173,6 +183,7 @@ def variance_study(
         engine: "jax", "native", or "auto" for the fastest that can run each.
         precision: "float32" or "float64".
         conditions: under which episodes are played.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; times are then those of all of them together.
 
     Returns:
         A row for each estimator, the best buy first.
@@ -195,6 +206,7 @@ def variance_study(
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     horizon = check_count("horizon", horizon, least=1)
     episodes = check_count("episodes", episodes, least=2)
+    check_workers(workers)
     if not parameter_names(policy):
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
@@ -218,6 +230,7 @@ def variance_study(
         "engine": engine,
         "precision": precision,
         "conditions": conditions,
+        "workers": workers,
     }
     gradients = {
         name: _gradients_of(

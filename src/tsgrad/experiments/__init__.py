@@ -1,6 +1,6 @@
-"""The paper's numerical section: its settings as data, and one function that makes all of its numbers again."""
+"""Many runs: the paper's numerical section made again, and sweeps over fields of a configuration."""
 
-from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress
+from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress, do_apart
 from tsgrad.experiments.results import (
     CurvePoint,
     Findings,
@@ -14,6 +14,7 @@ from tsgrad.experiments.results import (
 )
 from tsgrad.experiments.rivals import Rivals, applicable_rivals
 from tsgrad.experiments.settings import SETTINGS, STEPS, Printed, Setting, setting_named
+from tsgrad.experiments.sweep import Sweep, SweepRow, read_sweep, run_folders, sweep
 from tsgrad.experiments.tables import algorithm, as_printed_table, setting_table
 
 __all__ = [
@@ -30,12 +31,18 @@ __all__ = [
     "Rivals",
     "Row",
     "Setting",
+    "Sweep",
+    "SweepRow",
     "Training",
     "algorithm",
     "applicable_rivals",
     "as_printed_table",
+    "do_apart",
     "read_results",
+    "read_sweep",
+    "run_folders",
     "setting_named",
     "setting_table",
+    "sweep",
     "write_results",
 ]

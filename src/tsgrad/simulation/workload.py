@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, Literal, Required, TypedDict
 
 import equinox as eqx
@@ -91,6 +92,19 @@ class Workload:
         """The same, but for some fields."""
         return dataclasses.replace(self, **changes)
 
+    def in_parts(self, blocks: int) -> list["Workload"]:
+        """Parts of so many blocks, which are the whole together.
+
+        >>> whole = Workload(horizon=10, episodes=1000, seed=0, purpose=Purpose.EVALUATION)
+        >>> [(part.first_episode, part.episodes) for part in whole.in_parts(2)]
+        [(0, 512), (512, 488)]
+        """
+        size = blocks * BLOCK
+        return [
+            self.part(first_episode=self.first_episode + done, episodes=min(size, self.episodes - done))
+            for done in range(0, self.episodes, size)
+        ]
+
     @property
     def blocks(self) -> range:
         """The numbers of the blocks that hold the episodes."""
@@ -142,7 +156,12 @@ class Traced(eqx.Module):
         return episodes < self.end
 
 
-def in_precision(precision: Precision) -> contextlib.AbstractContextManager[Any]:
-    """Computes in float32 or in float64, whatever JAX is set to outside."""
-    context: contextlib.AbstractContextManager[Any] = jax.enable_x64(precision == "float64")
-    return context
+@contextlib.contextmanager
+def in_precision(precision: Precision) -> Iterator[None]:
+    """Computes in float32 or in float64, whatever JAX is set to outside.
+
+    Products of matrices too: accelerators round their factors to 10 or 8 bits unless told otherwise, which square roots
+    of covariances and integrals of information don't survive.
+    """
+    with jax.enable_x64(precision == "float64"), jax.default_matmul_precision("highest"):
+        yield

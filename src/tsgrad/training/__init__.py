@@ -2,8 +2,14 @@
 
 from tsgrad.training.folder import RunFolder, add_seconds, read_seconds
 from tsgrad.training.run import HistoryRow, Run
-from tsgrad.training.settings import Configuration, TrainingSettings, read_configuration
-from tsgrad.training.trainer import resume, train
+from tsgrad.training.settings import (
+    Configuration,
+    TrainingSettings,
+    checked_configuration,
+    read_configuration,
+    read_tables,
+)
+from tsgrad.training.trainer import resume, train, train_configuration
 
 __all__ = [
     "Configuration",
@@ -12,8 +18,11 @@ __all__ = [
     "RunFolder",
     "TrainingSettings",
     "add_seconds",
+    "checked_configuration",
     "read_configuration",
     "read_seconds",
+    "read_tables",
     "resume",
     "train",
+    "train_configuration",
 ]

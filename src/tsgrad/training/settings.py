@@ -315,13 +315,22 @@ def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> 
 
 def read_configuration(path: str | Path) -> Configuration:
     """Reads and checks a TOML configuration."""
+    return checked_configuration(read_tables(path), where=f"{path}: ")
+
+
+def checked_configuration(tables: Mapping[str, Any], *, where: str = "") -> Configuration:
+    """The configuration that tables make; `where` they are from is said in errors."""
+    return checked(Configuration, tables, where=where)
+
+
+def read_tables(path: str | Path) -> dict[str, Any]:
+    """The tables of a TOML file."""
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadInput(f"{path} is not valid TOML: {error}") from None
-    return checked(Configuration, data, where=f"{path}: ")
 
 
 def configuration_toml(configuration: Configuration) -> str:

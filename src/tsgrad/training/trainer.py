@@ -16,7 +16,17 @@ from tsgrad.evaluate import compare
 from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
-from tsgrad.simulation import EVERY_USER, Conditions, Workload, ready_for, simulated, simulation_engine
+from tsgrad.simulation import (
+    EVERY_USER,
+    LOCAL,
+    Conditions,
+    Workers,
+    Workload,
+    check_workers,
+    ready_for,
+    simulated,
+    simulation_engine,
+)
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
@@ -51,6 +61,7 @@ def train(
     conditions: Conditions = EVERY_USER,
     out: str | Path | None = None,
     progress: Progress = None,
+    workers: Workers = LOCAL,
     **settings: Unpack[TrainingOptions],
 ) -> Run:
     """Tunes a sampling policy by policy gradient.
@@ -63,6 +74,7 @@ def train(
         conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
+        workers: who computes: this process, or `tsgrad.RayWorkers`; the run is the same.
         settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
 
     Returns:
@@ -80,6 +92,7 @@ def train(
     checked_settings = checked(TrainingSettings, settings)
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=100)")
+    check_workers(workers)
     if policy is None:
         policy = default_policy(problem)
         # Conditions are of one horizon.
@@ -88,23 +101,46 @@ def train(
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(check_path("out", out))
-    training = _Training(problem, policy, estimator, checked_settings, conditions)
+    training = _Training(problem, policy, estimator, checked_settings, conditions, workers)
     if folder is not None:
         folder.start(training.described(), training.provenance)
     return training.run(training.warmed_up(progress), [], folder, progress)
 
 
-def resume(out: str | Path, *, progress: Progress = None) -> Run:
+def train_configuration(
+    configuration: Configuration,
+    *,
+    out: str | Path | None = None,
+    progress: Progress = None,
+    workers: Workers = LOCAL,
+) -> Run:
+    """Trains what a configuration describes; what it leaves open, `train` decides."""
+    problem = configuration.build_problem()
+    return train(
+        problem,
+        configuration.build_policy(problem) if configuration.policy else None,
+        configuration.build_estimator(problem),
+        conditions=configuration.build_conditions(),
+        out=out,
+        progress=progress,
+        workers=workers,
+        **configuration.training.model_dump(exclude_unset=True),
+    )
+
+
+def resume(out: str | Path, *, progress: Progress = None, workers: Workers = LOCAL) -> Run:
     """Continues the run in a folder: the result is, bit for bit, that of a run that was never stopped.
 
     Args:
         out: the folder of the run.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
+        workers: who computes from here on, whoever did before.
 
     Returns:
         The run, as `tsgrad.train` gives it.
 
     """
+    check_workers(workers)
     folder = RunFolder(check_path("out", out))
     folder.clean()
     configuration = folder.configuration()
@@ -116,6 +152,7 @@ def resume(out: str | Path, *, progress: Progress = None) -> Run:
         configuration.build_estimator(problem),
         configuration.training,
         configuration.build_conditions(),
+        workers,
     )
     fresh = folder.is_fresh
     state, history = (training.warmed_up(progress), []) if fresh else folder.load(training.start().optimizer)
@@ -132,6 +169,7 @@ class _Training:
         estimator: Estimator,
         settings: TrainingSettings,
         conditions: Conditions,
+        workers: Workers,
     ) -> None:
         estimator.check(problem, conditions)
         self.names = parameter_names(policy)
@@ -152,7 +190,7 @@ class _Training:
         score = score_used(problem, policy, estimator, self.batch.users)
         gradient = gradient_used(problem, policy, estimator, conditions)
         estimator = estimator.with_score(score, None if conditions.every_user else gradient)
-        self.conditions = conditions
+        self.conditions, self.workers = conditions, workers
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
         self.optimizer = build_optimizer(
             settings.learning_rate,
@@ -171,9 +209,12 @@ class _Training:
             engine=settings.engine,
             fisher=is_natural(settings.optimizer),
             conditions=conditions,
+            workers=workers,
         )
         self.engine: Any = self.gradients.name
-        self.simulations = simulation_engine(problem, policy, engine=self.engine, conditions=conditions)
+        self.simulations = simulation_engine(
+            problem, policy, engine=self.engine, conditions=conditions, workers=workers
+        )
         self.selection = self.batch.part(
             episodes=settings.validation_episodes, purpose=Purpose.VALIDATION, iteration=SELECTION
         )
@@ -218,7 +259,8 @@ class _Training:
         state = self.start()
         if self.settings.warm_up is None:
             return state
-        shorter = _Training(self.problem, self.family, self.estimator, self.settings.of_warm_up(), self.conditions)
+        settings = self.settings.of_warm_up()
+        shorter = _Training(self.problem, self.family, self.estimator, settings, self.conditions, self.workers)
         found = shorter.run(shorter.warmed_up(progress), [], None, progress)
         return state._replace(vector=parameter_vector(found.policy))
 
@@ -332,6 +374,7 @@ class _Training:
             precision=settings.precision,
             chunk=settings.chunk,
             conditions=self.conditions,
+            workers=self.workers,
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
