@@ -16,7 +16,7 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
         conditions=conditions,
         out=tmp_path / "run",
     )
-    report = run_report(tmp_path / "run", episodes=256, rivals=False)
+    report = run_report(tmp_path / "run", episodes=256, rivals=False, without=tmp_path / "run")
     (section,) = [section for section in report.sections if section.heading == "The experiment as it is run"]
     assert section.paragraphs[0] == (
         "The experiment: 3 steps of 30 users; rewards are seen 1 step late; every arm gets at least 5% of the users;"
@@ -24,6 +24,8 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     )
     assert section.paragraphs[1].startswith("The first 2 batches are blind: nothing is known yet. That costs ")
     assert "goes to 50 more users" in section.paragraphs[2]
+    assert section.paragraphs[3].startswith("A policy that was trained without these conditions loses ")
+    assert section.paragraphs[3].endswith("as much as this one within chance.")
     (picture,) = [block for block in report.summary[0].blocks if block.kind == "picture"]
     for width in ("wide", "narrow"):
         figure = picture.draw(width)

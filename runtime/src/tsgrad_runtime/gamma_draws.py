@@ -51,8 +51,8 @@ class GammaDraws:
         >>> from tsgrad_runtime.streams import Purpose, Stream
         >>> noise = Noise.of(seed=0, purpose=Purpose.EVALUATION, stream=Stream.POLICY)
         >>> draws = GammaDraws(np.full(1000, 4.0))
-        >>> print(round(float(np.mean(draws.d * np.exp(draws.rest(noise, 1)))), 1))
-        4.0
+        >>> bool(abs(np.mean(draws.d * np.exp(draws.rest(noise, 1))) - 4) < 0.2)  # three standard errors
+        True
     """
 
     def __init__(self, shape: FloatArray) -> None:

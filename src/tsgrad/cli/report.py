@@ -12,7 +12,15 @@ def report(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
-    robustness: Annotated[bool, typer.Option(help="Whether to try a run where things are not as assumed.")] = True,
+    robustness: Annotated[
+        bool | None,
+        typer.Option(
+            help="Whether to try a run where things are not as assumed; by default where it has no conditions."
+        ),
+    ] = None,
+    without: Annotated[
+        Path | None, typer.Option(help="A run of the same problem without these conditions: what ignoring them costs.")
+    ] = None,
     arms: Annotated[str | None, typer.Option(help="The names of a run's arms, with commas between them.")] = None,
     unit: Annotated[str, typer.Option(help="What a reward is one of, such as clicks.")] = "reward",
     figures: Annotated[bool, typer.Option(help="Whether to write figures too, as PNG, SVG and PDF.")] = False,
@@ -31,6 +39,7 @@ def report(
                 seed=seed,
                 rivals=rivals,
                 robustness=robustness,
+                without=without,
                 arms=None if arms is None else [name.strip() for name in arms.split(",")],
                 unit=unit,
                 figures=figures,

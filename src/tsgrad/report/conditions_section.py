@@ -1,13 +1,18 @@
-"""The experiment as it is run: what the blind first batch costs, and the choice at the end."""
+"""The experiment as it is run: what the blind first batch costs, the final choice, and the price of ignoring it."""
 
 from tsgrad.evaluate import Comparison
-from tsgrad.evaluate.digits import decimals_at, fixed, percentage
+from tsgrad.evaluate.digits import INTERVAL_Z, decimals_at, fixed, interval, percentage
 from tsgrad.report.contents import Section
 from tsgrad.simulation import Conditions, Episodes
 
+WITHOUT = "trained without conditions"
+
 
 def conditions_section(conditions: Conditions, comparison: Comparison, trained: str, played: Episodes) -> Section:
-    """What the conditions are and what they cost; `played` are experiments of the trained policy."""
+    """What the conditions are and what they cost; `played` are experiments of the trained policy.
+
+    Where a policy that was trained without them is compared too, as `WITHOUT`: what ignoring them costs.
+    """
     horizon = comparison.horizon
     result, plain = comparison.policies[trained], comparison.policies[comparison.reference]
     digits = decimals_at(result.regret)
@@ -27,4 +32,19 @@ def conditions_section(conditions: Conditions, comparison: Comparison, trained: 
             f" best one costs {fixed(played.regret_after, digits)} on average,"
             f" {percentage(played.regret_after, result.regret)} of the whole."
         )
+    if WITHOUT in comparison.policies:
+        paragraphs.append(_price_of_ignoring(comparison, trained))
     return Section("The experiment as it is run", paragraphs)
+
+
+def _price_of_ignoring(comparison: Comparison, trained: str) -> str:
+    """What is lost by a policy that was trained as if the conditions were not there."""
+    price, error = comparison.difference(WITHOUT, trained)
+    regret = fixed(comparison.regret[WITHOUT], decimals_at(comparison.regret[trained]))
+    if abs(price) <= INTERVAL_Z * error:
+        return f"A policy that was trained without these conditions loses {regret}, as much as this one within chance."
+    more, so = ("more", "the price of ignoring them") if price > 0 else ("less", "no success: train for longer")
+    return (
+        f"A policy that was trained without these conditions loses {regret}, {interval(abs(price), error)} {more} than"
+        f" this one (95% interval): {so}."
+    )

@@ -79,7 +79,7 @@ def _wrapped(said: str) -> str:
     r"""A sentence in two lines, for a phone.
 
     >>> _wrapped("Stopped half way, and the policy is told")
-    'Stopped half way,\nand the policy is told'
+    'Stopped half way, and\nthe policy is told'
     """
     if len(said) < 24:
         return said

@@ -18,7 +18,7 @@ from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
 from tsgrad.report.concerns import end_worse, no_gain, still_falling, suspicious_gradients
-from tsgrad.report.conditions_section import conditions_section
+from tsgrad.report.conditions_section import WITHOUT, conditions_section
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section
 from tsgrad.report.meta_parameters import bonus_section, meta_parameter_section
 from tsgrad.report.robustness_section import robustness_section
@@ -43,13 +43,16 @@ def run_report(
     episodes: int = EPISODES,
     seed: int = 0,
     rivals: bool = True,
-    robustness: bool = False,
+    robustness: bool | None = False,
+    without: str | Path | None = None,
     arms: Sequence[str] | None = None,
     unit: str = "reward",
 ) -> Report:
     """Reads a finished run and plays its policies, and with `rivals` all that apply, on `episodes` fresh episodes.
 
-    With `robustness`, where things are not as assumed, too. `arms` are their names, `unit` what a reward is one of.
+    With `robustness`, where things are not as assumed, too; None is for runs without conditions, where that is quick.
+    `without` is the folder of a run of the same problem that was trained without these conditions: what ignoring them
+    costs. `arms` are the names of arms, `unit` what a reward is one of.
     """
     folder = check_path("folder", folder)
     run, configuration = RunFolder(folder).run(), RunFolder(folder).configuration()
@@ -60,6 +63,7 @@ def run_report(
         START: run.start,
         TRAINED: run.policy,
         LAST: run.last,
+        **({} if without is None else {WITHOUT: RunFolder(check_path("without", without)).run().policy}),
         **{spoken_rival(name): rival for name, rival in ({} if others is None else others.ready).items()},
     }
     comparison = _evaluate(problem, policies, configuration, episodes=episodes, seed=seed)
@@ -77,7 +81,7 @@ def run_report(
     )
     trust = (
         measured(run, episodes=TRUSTED_EPISODES, seed=seed)
-        if robustness and isinstance(problem.model, JudgedProblem)
+        if (run.conditions.trivial if robustness is None else robustness) and isinstance(problem.model, JudgedProblem)
         else None
     )
     labels = arm_labels(data, number or 0)
@@ -140,7 +144,7 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
 
 def _against_rivals(comparison: Comparison) -> str:
     """How the trained policy stands to the best of its rivals, if there are any."""
-    rivals = [name for name in comparison.names if name not in (PLAIN, START, TRAINED, LAST)]
+    rivals = [name for name in comparison.names if name not in (PLAIN, START, TRAINED, LAST, WITHOUT)]
     if not rivals:
         return ""
     best = min(rivals, key=lambda name: comparison.regret[name])

@@ -142,7 +142,7 @@ def simulate(
     >>> from tsgrad.policies import Thompson
     >>> result = simulate(GaussianBandit(arms=3), Thompson(), horizon=20, episodes=500, seed=0)
     >>> print(f"{result.regret.mean():.1f}, {result.pulls.sum():.0f} pulls")
-    6.3, 20 pulls
+    6.2, 20 pulls
 
     """
     checked = Workload.of(Purpose.EVALUATION, workload)
