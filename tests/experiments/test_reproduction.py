@@ -5,6 +5,7 @@ import io
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -339,9 +340,10 @@ def test_the_command_killed_and_resumed(whole, tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "heteroscedastic arms" in out
     assert f"Report: {tmp_path / 'hetero' / 'report.html'}" in out
-    page = write_reproduction_report(whole[0])
-    assert files(tmp_path / "hetero") == files(whole[0])
-    assert {path.suffix for path in (whole[0] / "figures").iterdir()} == {".png", ".svg", ".pdf"}
+    unbroken = shutil.copytree(whole[0], tmp_path / "unbroken")
+    page = write_reproduction_report(unbroken)
+    assert files(tmp_path / "hetero") == files(unbroken)
+    assert {path.suffix for path in (unbroken / "figures").iterdir()} == {".png", ".svg", ".pdf"}
     assert without_clock((tmp_path / "hetero" / "report.html").read_text()) == without_clock(page.read_text())
 
 

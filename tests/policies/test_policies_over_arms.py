@@ -191,7 +191,7 @@ def test_training_the_network_pays():
         seed=0,
     )
     policies = {"plain": tg.Thompson(), "trained": run.policy}
-    gain, error = tg.compare(problem, policies, horizon=20, episodes=8192, seed=1).difference("plain", "trained")
+    gain, error = tg.compare(problem, policies, horizon=20, episodes=32_768, seed=1).difference("plain", "trained")
     assert gain > 3 * error
 
 

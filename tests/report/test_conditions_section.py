@@ -8,7 +8,7 @@ from tsgrad.report.style import figure_bytes
 def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     conditions = tg.Conditions(batch=30, delay=1, floor=0.05, after=50)
     tg.train(
-        tg.BernoulliBandit(arms=7),
+        tg.GaussianBandit(arms=7),
         horizon=3,
         episodes=256,
         iterations=2,

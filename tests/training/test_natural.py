@@ -139,7 +139,7 @@ def test_more_parameters_than_a_matrix_is_for():
     from tsgrad.training.settings import TrainingSettings
 
     few, many = (TrainingSettings(horizon=5).for_parameters(count) for count in (500, 501))
-    assert (few.optimizer, few.iterations) == ("natural", 100)
+    assert (few.optimizer, few.iterations) == ("natural", 60)
     assert (many.optimizer["name"], many.iterations, many.learning_rate) == ("adam", 1000, 0.05)
     said = TrainingSettings(horizon=5, iterations=7, optimizer="natural").for_parameters(1000)
     assert (said.optimizer, said.iterations) == ("natural", 7)
