@@ -1,5 +1,6 @@
 """Training: stochastic gradient ascent on the meta-parameters, and the checks that make its result safe to use."""
 
+import functools
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -215,6 +216,8 @@ class _Training:
         self.simulations = simulation_engine(
             problem, policy, engine=self.engine, conditions=conditions, workers=workers
         )
+        # The best policy so far is looked at again whenever another one may be worse.
+        self.validated: Callable[[bytes], FloatArray] = functools.lru_cache(maxsize=2)(self._play_validation)
         self.selection = self.batch.part(
             episodes=settings.validation_episodes, purpose=Purpose.VALIDATION, iteration=SELECTION
         )
@@ -355,7 +358,11 @@ class _Training:
         return state, regret
 
     def _validation_regrets(self, vector: FloatArray) -> FloatArray:
-        return np.asarray(simulated(self.simulations, with_parameters(self.policy, vector), self.selection).regret)
+        return self.validated(np.asarray(vector, np.float64).tobytes())
+
+    def _play_validation(self, vector: bytes) -> FloatArray:
+        policy = with_parameters(self.policy, np.frombuffer(vector))
+        return np.asarray(simulated(self.simulations, policy, self.selection).regret)
 
     def _confirm(self, state: State, history: list[HistoryRow], end_regret: float) -> Run:
         """The selected policy against the start, on episodes that took no part in selecting it."""
