@@ -66,6 +66,9 @@ def on_post_build(config: Any, **_: Any) -> None:
     _write_font(site / "assets" / "math.woff", html.unescape(re.sub("<[^>]*>", "", formulas)))
 
 
+DRAWN = "\u221a\u0302\u0303\u00af"  # what a browser draws around formulas that no formula spells: roots and accents
+
+
 def _write_font(path: Path, characters: str) -> None:
     """A font for formulas, which few machines have, with no more in it than the site needs."""
     (source,) = (file for file in files_of("ziamath") or () if file.name == "STIXTwoMath-Regular.ttf")
@@ -73,7 +76,7 @@ def _write_font(path: Path, characters: str) -> None:
     # Single letters of formulas are shown in italics, which are characters of their own: from A on, and from Alpha on.
     italics = [*range(0x1D434, 0x1D468), 0x210E, *range(0x1D6E2, 0x1D71C)]
     subsetter = Subsetter(Options(layout_features=["*"]))
-    subsetter.populate(text=characters, unicodes=italics)
+    subsetter.populate(text=characters + DRAWN, unicodes=italics)
     subsetter.subset(font)
     font.flavor = "woff"
     font.save(path)
