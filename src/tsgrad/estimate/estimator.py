@@ -33,8 +33,9 @@ class Estimator(eqx.Module):
     `value`, 8 by default, unbiased for any number. `single_time` looks at one random step per episode, times T.
     `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
     must. `score` is what the gradient is made of: "conditional" is the expected score given the arm that was played,
-    with a fraction of the noise, where the policy's law allows it (else the score of the draw); "draw" is the paper's. `gradient` says how it is computed: "score" is the paper's way; "pathwise" differentiates the episode itself,
-    for batches of many users, and needs no baseline; "auto" takes the latter from 20 users per batch on.
+    with a fraction of the noise, where the policy's law allows it (else the score of the draw); "draw" is the paper's.
+    `gradient` says how it is computed: "score" is the paper's way; "pathwise" differentiates the episode itself, for
+    batches of many users, and needs no baseline; "auto" takes the latter from 20 users per batch on.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'
