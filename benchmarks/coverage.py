@@ -67,7 +67,7 @@ def gradients(repeats: int, episodes: int = 1000) -> dict[str, float]:
     return found
 
 
-def diagnoses(problem: Any, repeats: int, episodes: int = 200) -> dict[str, float]:
+def diagnoses(problem: Any, repeats: int, episodes: int = 1000) -> dict[str, float]:
     """Alarms on a model that is right, by each test and in all."""
     policy = tg.ReshapedThompson(problem)
     samples = []

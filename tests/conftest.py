@@ -45,6 +45,15 @@ install_import_hook(
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of checks that hold for many cases, `make test` runs those that the marker `quick` names; the others are long."""
+    for item in items:
+        marker = item.get_closest_marker("quick")
+        if marker is not None and item.callspec.id not in marker.args:
+            item.add_marker(pytest.mark.long)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     """Before fixtures of any scope: what takes longer to compile than to run is compiled without optimisation."""
     import jax

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def index_page() -> str:
     for path in _scripts():
         name = path.stem
         where = "results.md" if name == "recipe" else f"measurements.md#{name.replace('_', '-')}"
-        rows.append(f"| `benchmarks/{name}.py` | {_summary(path)} | {f'[here]({where})' if name in made else ''} |")
+        rows.append(f"| `{path.name}` | {_summary(path)} | {f'[here]({where})' if name in made else ''} |")
     return "\n".join(
         [
             "# Evidence",
@@ -146,12 +147,32 @@ def _table(results: Any) -> list[str]:
     |---|---|---|
     | a | 1 | 2.5 |
     """
+    if isinstance(results, dict):
+        results = {f"{key}{_of_seeds(value)}": _typical(value) for key, value in results.items()}
+        if any(isinstance(value, dict) for value in results.values()):
+            results = {key: value if isinstance(value, dict) else {"": value} for key, value in results.items()}
     if not isinstance(results, dict) or not all(isinstance(value, dict) for value in results.values()):
         flat = results if isinstance(results, dict) else dict(enumerate(results))
         return ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in flat.items())]
     columns = list(dict.fromkeys(key for row in results.values() for key in row))
     rows = (f"| {name} | {' | '.join(_cell(row.get(key)) for key in columns)} |" for name, row in results.items())
     return [f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|", *rows]
+
+
+def _of_seeds(value: Any) -> str:
+    """What is said of a row that stands for several seeds, each a record of its own."""
+    return f" (median of {len(value)} seeds)" if _is_seeds(value) else ""
+
+
+def _typical(value: Any) -> Any:
+    """The median over seeds of each entry, where there are several."""
+    if not _is_seeds(value):
+        return value
+    return {key: statistics.median(record[key] for record in value) for key in value[0]}
+
+
+def _is_seeds(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(record, dict) for record in value)
 
 
 def _cell(value: Any) -> str:

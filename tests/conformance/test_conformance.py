@@ -66,30 +66,25 @@ RIVALS = {
 }
 
 
+@pytest.mark.quick("gaussian", "contexts")
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_problems(problem):
     tg.testing.check_problem(problem)
 
 
-RARE = ("poisson", "unknown variance")  # draws by rejection inside their scores take longest to compile
-
-
-@pytest.mark.parametrize(
-    ("problem", "build"),
-    [
-        pytest.param(*case, id=name, marks=[pytest.mark.long] * name.endswith(RARE))
-        for name, case in AS_THOMPSON.items()
-    ],
-)
+@pytest.mark.quick("plain", "reshaped, gaussian", "bonus, alike", "recurrent, gaussian")
+@pytest.mark.parametrize(("problem", "build"), AS_THOMPSON.values(), ids=AS_THOMPSON)
 def test_policies_that_start_as_thompson_sampling(problem, build):
     tg.testing.check_policy(build(problem), problem, starts_as_thompson=True)
 
 
+@pytest.mark.quick("SoftElim, linear", "bonus, linear")
 @pytest.mark.parametrize(("problem", "build"), OTHERS.values(), ids=OTHERS)
 def test_other_policies(problem, build):
     tg.testing.check_policy(build(problem), problem)
 
 
+@pytest.mark.quick("gaussian-rival0", "gaussian-rival1", "bernoulli-rival7", "contexts-rival10", "contexts-rival14")
 @pytest.mark.parametrize(("name", "rival"), [(name, rival) for name, rivals in RIVALS.items() for rival in rivals])
 def test_rivals(name, rival):
     tg.testing.check_policy(rival, PROBLEMS[name])

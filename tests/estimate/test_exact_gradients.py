@@ -51,7 +51,8 @@ def check_every_pair(problem, policy, truth, *kinds, horizon, seed):
         assert largest_z(sample.mean(axis=0), truth, error) < bound, (pair, kinds[kind])
 
 
-@pytest.mark.parametrize("horizon", [pytest.param(1, marks=pytest.mark.long), 2])
+@pytest.mark.quick("moved-gaussian-2", "moved-bernoulli-2")
+@pytest.mark.parametrize("horizon", [1, 2])
 @pytest.mark.parametrize(
     ("problem", "exact"),
     [(GAUSSIAN, gaussian_gradient), (BERNOULLI, bernoulli_gradient)],

@@ -240,6 +240,7 @@ def test_no_policy_is_below_a_bound(setting):
             assert bound.regret <= lost.mean() + 3 * np.hypot(bound.standard_error, error) + 1e-9
 
 
+@pytest.mark.long
 def test_no_policy_beats_the_optimum_of_two_coins():
     """Every policy that the command line can name and that takes this problem; 3 standard errors."""
     problem, horizon = tg.BernoulliBandit(arms=2), 10

@@ -1,5 +1,6 @@
 """Masks on the native engine: against episodes played slowly in NumPy, and by what must hold for every kernel."""
 
+import functools
 import itertools
 from typing import NamedTuple
 
@@ -207,15 +208,21 @@ def test_the_same_episodes_as_played_slowly():
     np.testing.assert_allclose(found["step_regret"][0], lost.sum(axis=0), atol=1e-11)
 
 
+@functools.cache
+def slow_rollouts(masked):
+    """The mask, the policy, its instances and three rollouts of each, as all estimators see them."""
+    mask = random_mask(GAUSSIAN.arms) if masked else np.ones((T, GAUSSIAN.arms), bool)
+    policy, world = moved(GAUSSIAN), instances(mask)
+    return mask, policy, world, [played(policy, world, mask, rollout) for rollout in range(3)]
+
+
 @pytest.mark.parametrize("masked", [True, False], ids=["masked", "all open"])
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
 def test_the_same_gradients_as_by_definition(pair, masked):
     """Of every episode, to 1e-9 of the largest; all open holds the slow simulation itself to account."""
-    mask = random_mask(GAUSSIAN.arms) if masked else np.ones((T, GAUSSIAN.arms), bool)
-    policy, world = moved(GAUSSIAN), instances(mask)
+    mask, policy, world, runs = slow_rollouts(masked)
     rollouts = 3 if pair[1] == "self" else 1
-    runs = [played(policy, world, mask, rollout) for rollout in range(rollouts)]
-    expected = expected_gradients(pair, world, runs)
+    expected = expected_gradients(pair, world, runs[:rollouts])
     found = differentiated(GAUSSIAN, policy, pair, mask if masked else None, rollouts=rollouts)
     np.testing.assert_allclose(found["every_episode"][0, :N], expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 

@@ -86,6 +86,7 @@ def test_the_engine_was_built():
     assert native.why_unavailable() is None
 
 
+@pytest.mark.quick("gaussian, reshaped", "gaussian, one index", "bernoulli, plain", "bernoulli, bonus")
 @of_cases
 def test_the_same_choices_in_float64(problem, policy):
     """Every arm at every step, every reward to rounding, of 2,000 episodes."""
@@ -97,6 +98,7 @@ def test_the_same_choices_in_float64(problem, policy):
     np.testing.assert_allclose(ours["regret"], theirs.regret, atol=1e-11)
 
 
+@pytest.mark.quick("gaussian, bonus", "bernoulli, index")
 @of_cases
 def test_the_same_summaries(problem, policy):
     options = {"horizon": 30, "episodes": 1000, "seed": 4, "precision": "float64"}
@@ -105,6 +107,7 @@ def test_the_same_summaries(problem, policy):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.quick("False-gaussian, reshaped", "False-bernoulli, reshaped", "True-gaussian, bonus")
 @of_trained
 @pytest.mark.parametrize("single_time", [False, True])
 def test_the_same_gradients_in_float64(problem, policy, single_time):
@@ -120,6 +123,7 @@ def test_the_same_gradients_in_float64(problem, policy, single_time):
         assert np.max(np.abs(ours - theirs[pair]) / scale) < 1e-9, pair
 
 
+@pytest.mark.quick("gaussian, bonus")
 @of_trained
 def test_the_same_gradient_record(problem, policy):
     """Mean, standard error, Fisher matrix and regret, with more than two rollouts and a block that is not full."""
