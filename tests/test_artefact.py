@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from tsgrad.artefact import TEMPORARY, Taken, read_json, write_json, write_text
+from tsgrad.artefact import Taken, read_json, write_json, write_text
 
 
 def test_every_flipped_bit_is_noticed_or_changes_nothing(tmp_path):
@@ -52,30 +52,34 @@ def test_what_is_not_an_artefact_is_one_line(tmp_path, text):
     assert "\n" not in str(caught.value)
 
 
-def _claim(path, barrier, results, number):
-    barrier.wait()
-    try:
-        write_text(path, str(number), new=True)
-        results.put(number)
-    except Taken:
-        results.put(None)
+RACES, RACERS = 12, 6
+
+
+def _claim(folder, barrier, results, number):
+    for race in range(RACES):
+        barrier.wait()
+        try:
+            write_text(folder / f"{race}.txt", str(number), new=True)
+        except Taken:
+            continue
+        results.put((race, number))
 
 
 def test_of_many_that_claim_a_name_one_gets_it(tmp_path):
     """Twelve times six processes at once: one winner each time, whose content stands, and nothing is left behind."""
     context = multiprocessing.get_context("forkserver")  # JAX's threads must not be forked
-    for race in range(12):
-        path = tmp_path / f"{race}.txt"
-        barrier, results = context.Barrier(6), context.Queue()
-        racers = [context.Process(target=_claim, args=(path, barrier, results, number)) for number in range(6)]
-        for racer in racers:
-            racer.start()
-        winners = [number for number in (results.get(timeout=30) for _ in racers) if number is not None]
-        for racer in racers:
-            racer.join()
-        assert len(winners) == 1
-        assert path.read_text() == str(winners[0])
-    assert not list(tmp_path.glob(f".*{TEMPORARY}"))
+    barrier, results = context.Barrier(RACERS, timeout=60), context.Queue()
+    racers = [context.Process(target=_claim, args=(tmp_path, barrier, results, number)) for number in range(RACERS)]
+    for racer in racers:
+        racer.start()
+    winners = [results.get(timeout=60) for _ in range(RACES)]
+    for racer in racers:
+        racer.join()
+    assert results.empty()
+    assert sorted(race for race, _ in winners) == list(range(RACES))
+    assert {f"{race}.txt": str(number) for race, number in winners} == {
+        path.name: path.read_text() for path in tmp_path.iterdir()
+    }
 
 
 def test_files_have_the_permissions_that_the_umask_leaves(tmp_path):

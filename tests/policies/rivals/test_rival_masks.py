@@ -84,6 +84,7 @@ def choices(problem, policy, runs, available):
     return jax.vmap(choose)(jnp.arange(EPISODES, dtype=jnp.uint32), runs, available)
 
 
+@pytest.mark.quick("contexts-greedy", *(f"{problem}-{name}" for problem, name in CASES if problem == "gaussian"))
 @pytest.mark.parametrize(("seen", "name"), CASES, indirect=["seen"])
 def test_only_available_arms_are_played_and_all_are_none(seen, name):
     """Every set of available arms, many beliefs; what is played is not the arm that would be played anyway."""
