@@ -54,6 +54,7 @@ def trained(tmp_path_factory):
     return folder, result
 
 
+@pytest.mark.long
 def test_train_under_conditions(tmp_path):
     # What a file says of the experiment reaches training, not only what it says of the problem.
     text = CONFIGURATION.format(iterations=2).replace('score = "draw"', "")
@@ -229,6 +230,7 @@ def test_engines():
     assert "local" in result.stdout
 
 
+@pytest.mark.long
 def test_sweep(tmp_path):
     text = CONFIGURATION.format(iterations=2) + '\n[axes]\n"training.horizon" = [5, 10]\n'
     (tmp_path / "sweep.toml").write_text(text)

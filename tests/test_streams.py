@@ -100,6 +100,7 @@ PLACES = {
 }
 
 
+@pytest.mark.long
 def test_different_addresses_are_independent():
     """Correlations between all pairs of addresses, of the numbers and of their squares; neighbouring slots too."""
     count = 50_000

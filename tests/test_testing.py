@@ -146,6 +146,7 @@ def test_flaws_of_policies_are_found(flaw, message):
         tg.testing.check_policy(policy, tg.GaussianBandit(arms=2), starts_as_thompson=True)
 
 
+@pytest.mark.long
 def test_probabilities_that_do_not_add_up_are_found(monkeypatch):
     monkeypatch.setattr(tg.CategoricalLaw, "log_prob", lambda self, pseudo_action: self.logits[pseudo_action])
     with pytest.raises(tg.testing.CheckFailed, match=r"law\(...\): exp\(log_prob\) integrates to 2"):

@@ -66,6 +66,7 @@ def test_every_pair_is_unbiased(problem, exact, policy, horizon):
     check_every_pair(problem, policy, exact(problem, policy, horizon), *kinds, horizon=horizon, seed=5)
 
 
+@pytest.mark.long
 def test_every_pair_is_unbiased_in_worlds_of_the_posterior():
     policy = moved(GAUSSIAN)
     kinds = [{"world": "posterior"}, {"single_time": True, "world": "posterior"}]

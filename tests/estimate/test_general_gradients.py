@@ -51,7 +51,8 @@ def linear_reward(problem, policy, horizon):
     return total
 
 
-@pytest.mark.parametrize("horizon", [pytest.param(1, marks=pytest.mark.long), 2])
+@pytest.mark.long
+@pytest.mark.parametrize("horizon", [1, 2])
 @pytest.mark.parametrize("policy", [tg.ReshapedThompson, moved], ids=["start", "moved"])
 def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
     """16 pairs x 5 meta-parameters, 30,000 episodes: 80 comparisons, false alarm once in 1,000 seeds."""
@@ -67,12 +68,11 @@ def test_correlated_arms_every_pair_is_unbiased(policy, horizon):
         assert largest_z(sample.mean(axis=0), truth, error) < bound, pair
 
 
+@pytest.mark.quick("logistic")
 @pytest.mark.parametrize(
     ("problem", "pairs"),
     [
-        pytest.param(
-            tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2)), GENERAL_PAIRS, marks=pytest.mark.long
-        ),
+        (tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2)), GENERAL_PAIRS),
         (tg.BallBandit(dimension=3, prior_mean=[0.5, 0.0, 0.0], noise_std=0.5), GENERAL_PAIRS),
         # Laplace's posterior is not exact: what is drawn from it or averaged over it is not held to be unbiased.
         (

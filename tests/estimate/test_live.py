@@ -41,6 +41,7 @@ def test_recorded_episodes_give_the_simulators_gradients(problem, build):
         np.testing.assert_allclose(found[pair], simulated[pair], rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.long
 def test_mean_and_covariance_are_the_simulators():
     """Recorded episodes against other, simulated ones with the true world at hand, 60,000 of each.
 

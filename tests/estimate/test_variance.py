@@ -157,6 +157,7 @@ def two_worlds():
     return gradients("true", 16), gradients("posterior", 17)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", POSTERIOR_PAIRS)
 def test_posterior_world_has_the_same_mean_and_covariance(pair, two_worlds):
     """Two independent samples of 40,000 episodes: means; second moments along 12 axes, 12 directions and the trace."""
@@ -167,6 +168,7 @@ def test_posterior_world_has_the_same_mean_and_covariance(pair, two_worlds):
         assert np.max(np.abs(true.mean(axis=0) - drawn.mean(axis=0)) / error) < z_bound(37 * 9)
 
 
+@pytest.mark.long
 def test_look_aheads_calm_as_their_number_grows():
     problem = tg.GaussianBandit(arms=2)
     estimators = {number: tg.Estimator("q", "value", lookaheads=number) for number in (1, 4, 16)}

@@ -322,6 +322,7 @@ def test_sampling_gives_up_at_the_most_episodes(monkeypatch):
     assert found.episodes == 3000
 
 
+@pytest.mark.long
 def test_coverage_of_intervals_sampled_to_a_precision(monkeypatch):
     """500 times: both intervals hold in 0.95 of them, within z of one comparison, 1 false alarm in 1,000. Gains are
     correlated, so that Sidak's intervals may hold a little more often, by 0.01 at most for two.

@@ -45,6 +45,7 @@ def test_a_wrong_noise_is_found_and_named():
     assert last_arm.tails > 0.15
 
 
+@pytest.mark.long
 @pytest.mark.formulas
 def test_an_error_that_moves_no_gradient_is_found_in_the_rewards():
     """Heavier tails at the same variance: the gradient by bayes stays right, the rewards show it."""
@@ -79,6 +80,7 @@ def test_innovations_are_standard_normal(problem):
     assert abs(np.corrcoef(found[:, 0], found[:, 1])[0, 1]) < 4 / np.sqrt(500)
 
 
+@pytest.mark.long
 def test_false_alarms_of_the_whole_verdict():
     """60 repeats at 5%: at most 8 alarms, exceeded once in 350 such tests by a verdict of exactly that rate."""
     policy = tg.ReshapedThompson(RIGHT)

@@ -107,6 +107,7 @@ def test_pairs_on_offer():
     assert set(affordable(known, 100_000)) == set(PAIRS)
 
 
+@pytest.mark.long
 def test_look_aheads_get_fewer_episodes_where_they_play_many_steps(monkeypatch):
     monkeypatch.setattr(module, "_LOOK_AHEAD_STEPS", 300 * 8 * 36)  # of 300 episodes, 8 look-aheads, 8 steps
     pairs = {name: tg.Estimator(*name.split("/")) for name in ("mean/self", "mean/value")}

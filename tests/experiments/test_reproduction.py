@@ -171,6 +171,7 @@ class Stopped(Exception):
     """A stop at a chosen moment."""
 
 
+@pytest.mark.quick("100")
 @pytest.mark.parametrize("moment", [3, 100, 153])
 def test_stopped_anywhere_and_resumed_leaves_the_same_files(moment, whole, tmp_path):
     """At the given call of the watcher: in the first training, among evaluations, before the bound."""
@@ -319,6 +320,7 @@ def test_wrong_usage_is_one_line(arguments, message, tmp_path, monkeypatch, caps
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_the_command_killed_and_resumed(whole, tmp_path, monkeypatch, capsys):
     """SIGKILL once the second training has a checkpoint; then the command again, to the files of an unbroken run."""
     from tsgrad.cli import main
@@ -347,6 +349,7 @@ def test_the_command_killed_and_resumed(whole, tmp_path, monkeypatch, capsys):
     assert without_clock((tmp_path / "hetero" / "report.html").read_text()) == without_clock(page.read_text())
 
 
+@pytest.mark.long
 def test_parts_that_workers_have_done_are_found_done(whole, tmp_path):
     reproduction = Reproduction(tmp_path / "hetero", **QUICK)
     told = []

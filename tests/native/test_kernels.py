@@ -190,6 +190,7 @@ print(len(list(native.gradient_blocks(small, episodes=10, **where))))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of memory are told by /proc")
 @pytest.mark.parametrize(("arms", "megabytes"), [(10**6, 400), (2, 4)], ids=["within a thread", "for a thread"])
 def test_a_lack_of_memory_is_an_error_of_python(arms, megabytes):

@@ -135,6 +135,7 @@ def test_the_same_gradient_record(problem, policy):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["native", "jax"])
 def test_few_episodes_flip_in_float32(engine):
     """T = 500, K = 10: at most 1% of episodes part from their float64 selves at a near-tie."""
@@ -260,6 +261,7 @@ def test_interrupt_ends_a_long_call():
     assert process.returncode != 0
 
 
+@pytest.mark.long
 def test_without_a_compiler_the_install_succeeds(tmp_path):
     """And says what is lost, and the library works."""
     environment = {**os.environ, "CXX": "/bin/false"}
@@ -341,6 +343,7 @@ def test_bad_input(ask, message):
         ask()
 
 
+@pytest.mark.long
 def test_auto_falls_back_where_there_is_no_kernel():
     found = tg.gradient(GAUSSIAN, moved(GAUSSIAN), tg.Estimator("q", "value"), horizon=2, episodes=4, seed=0)
     assert found.mean.shape == (12,)

@@ -114,6 +114,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick("SoftElim, masked", "RL2, one step")
 @pytest.mark.parametrize(("problem", "policy", "horizon", "masks"), CASES.values(), ids=CASES)
 def test_gradients_against_enumeration(problem, policy, horizon, masks):
     """Four pairs, 60,000 episodes, every meta-parameter: of each case a false alarm once in 1,000 seeds.

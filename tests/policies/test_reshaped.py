@@ -81,6 +81,7 @@ def test_extreme_meta_parameters_stay_finite(problem, value):
         assert np.all(np.isfinite(found.mean))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["native", "jax"])
 @pytest.mark.parametrize(
     ("problem", "kind", "value"),

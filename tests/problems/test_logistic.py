@@ -114,6 +114,7 @@ def test_estimators_that_rely_on_the_posterior_refuse_an_approximation(estimator
         tg.gradient(PROBLEM, tg.ReshapedThompson(PROBLEM), estimator, horizon=2, episodes=2, seed=0)
 
 
+@pytest.mark.long
 def test_diagnosis_of_a_right_model_with_an_approximate_posterior_raises_no_alarm():
     """Its own error of approximation is no error of the model (six alarms in six before it was calibrated); a wrong
     prior still is found. One false alarm in twenty at most, at fixed seeds.

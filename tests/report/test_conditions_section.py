@@ -1,10 +1,13 @@
 """The experiment as it is run, in a report."""
 
+import pytest
+
 import tsgrad as tg
 from tsgrad.report.run_report import run_report
 from tsgrad.report.style import figure_bytes
 
 
+@pytest.mark.long
 def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     conditions = tg.Conditions(batch=30, delay=1, floor=0.05, after=50)
     tg.train(

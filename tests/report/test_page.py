@@ -22,6 +22,7 @@ CUT_OFF = """Array.from(document.querySelectorAll("figure svg text")).map(text =
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_page_in_a_browser(page, browser, width, scheme, tmp_path):

@@ -321,6 +321,7 @@ def command(monkeypatch, capsys, *arguments):
     return stopped.value.code or 0, *capsys.readouterr()
 
 
+@pytest.mark.long
 def test_command(run_folder, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "run"
     shutil.copytree(run_folder, folder)

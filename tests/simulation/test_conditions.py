@@ -54,6 +54,7 @@ def test_engines_agree_under_masks(problem, policy):
     )
 
 
+@pytest.mark.quick("gaussian-bonus")
 @pytest.mark.parametrize(
     "family", [tg.ReshapedThompson, partial(tg.BonusThompson, degree=1)], ids=["reshaped", "bonus"]
 )
@@ -133,6 +134,7 @@ def test_reward_is_that_of_all_outcomes(horizon, given, enumerated):
     assert abs(found.mean() - expected) < z_bound(len(TINY)) * found.std() / np.sqrt(len(found))
 
 
+@pytest.mark.quick("batches")
 @pytest.mark.formulas
 @pytest.mark.parametrize("case", ["batches", "floor and after", "all"])
 def test_scores_give_the_gradient_of_all_outcomes(case):

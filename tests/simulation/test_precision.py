@@ -100,6 +100,7 @@ def regrets(problem, precision, engine):
     ).regret
 
 
+@pytest.mark.quick("gaussian, offset 1e4", "bernoulli, rare")
 @pytest.mark.formulas
 @pytest.mark.parametrize("problem", AGREE.values(), ids=AGREE)
 def test_float32_agrees_with_float64(problem):

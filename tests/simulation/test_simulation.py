@@ -76,7 +76,10 @@ def test_more_episodes_begin_with_the_same_ones():
     np.testing.assert_array_equal(few, many[:300])
 
 
-@pytest.mark.parametrize("problem", [tg.GaussianBandit(arms=3), tg.BernoulliBandit(arms=3)])
+@pytest.mark.quick("gaussian")
+@pytest.mark.parametrize(
+    "problem", [tg.GaussianBandit(arms=3), tg.BernoulliBandit(arms=3)], ids=["gaussian", "bernoulli"]
+)
 def test_chunks_change_nothing(problem):
     policy = tg.ReshapedThompson(problem)
     options = {"horizon": 6, "episodes": 1500, "seed": 4, "engine": "jax"}
@@ -101,6 +104,7 @@ print(json.dumps([len(jax.local_devices()), found]))
 """
 
 
+@pytest.mark.long
 def test_devices_change_nothing():
     """A training run on one and on two local devices: the same policy, bit for bit."""
     results = []
@@ -115,6 +119,7 @@ def test_devices_change_nothing():
     assert results[0] == results[1]
 
 
+@pytest.mark.long
 def test_float32_is_close_to_float64():
     """The same episodes: few part ways at a near-tie, and the gradient moves by a small part of its error."""
     problem = tg.GaussianBandit(arms=10)

@@ -61,6 +61,7 @@ def elsewhere(engines, *, devices=1, processors=None):
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 def test_devices(here):
     assert elsewhere(["jax"], devices=2) == {"jax": here["jax"]}
 
@@ -76,6 +77,7 @@ def test_threads(here, processors):
     assert elsewhere(ENGINES, processors=processors) == here
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ray(ray, here, engine):
     assert digests(engine, tg.RayWorkers(count=4 if engine == "native" else 2)) == here[engine]
@@ -88,6 +90,7 @@ def test_ray_of_any_size(ray, here, engine, count):
     assert digests(engine, tg.RayWorkers(count=count)) == here[engine]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
 def test_workers_that_are_killed_cost_nothing_but_time(ray, here):
     """One is killed in the middle of each of two iterations, give or take."""
@@ -102,6 +105,7 @@ def test_workers_that_are_killed_cost_nothing_but_time(ray, here):
     assert len(set(killed)) == 2
 
 
+@pytest.mark.long
 def test_a_head_that_is_killed_leaves_a_run_that_goes_on_without_ray(tmp_path, ray, here):
     """The program that trains is killed, and with it the Ray that it started."""
     program = f"""

@@ -80,7 +80,10 @@ def test_a_falling_rate_ends_at_zero():
     assert np.abs(np.diff(constant, axis=0)).max(axis=1)[-1] > 0.1 * 0.05
 
 
-@pytest.mark.parametrize("problem", [tg.GaussianBandit(arms=5), tg.BernoulliBandit(arms=5)])
+@pytest.mark.quick("False-gaussian", "True-bernoulli")
+@pytest.mark.parametrize(
+    "problem", [tg.GaussianBandit(arms=5), tg.BernoulliBandit(arms=5)], ids=["gaussian", "bernoulli"]
+)
 @pytest.mark.parametrize("shared", [True, False])
 def test_training_gains(problem, shared):
     run = tg.train(
@@ -216,6 +219,7 @@ clip_norm = 20.0
 """
 
 
+@pytest.mark.long
 def test_killed_and_resumed_is_the_same_run(tmp_path):
     """SIGKILL, as soon as there is a checkpoint: after the first of 600 iterations, which take seconds."""
     (tmp_path / "config.toml").write_text(CONFIGURATION)
@@ -434,6 +438,7 @@ class HalvesOfTheOracle(tg.Baseline):
         return self.share * jax.vmap(lambda rollout: metric.oracle(episode, rollout))(episode.rollouts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -513,6 +518,7 @@ def test_bad_policy_files(tmp_path):
         tg.load(tmp_path / "nowhere.json")
 
 
+@pytest.mark.long
 def test_users_problems_and_policies_train_without_a_word_to_us():
     """A new problem and a reshaping of it, both defined here."""
     from tsgrad.policies.thompson import Thompson

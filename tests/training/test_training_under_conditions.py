@@ -31,6 +31,7 @@ def test_a_run_carries_its_conditions(tmp_path):
     assert tg.Conditions(**saved.conditions).words(2) == conditions.words(2)
 
 
+@pytest.mark.long
 @pytest.mark.formulas
 def test_users_who_are_listed_are_single_users(monkeypatch):
     """A list of one user a step is one user a step: the same gradient, episode by episode, by the other way."""

@@ -108,6 +108,7 @@ def test_scaled_thompson_with_factor_one_is_thompson_sampling():
     np.testing.assert_allclose(ours.regret, plain.regret, atol=1e-11)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("problem", [BERNOULLI, CONTEXTS])
 def test_scaled_thompson_lies_between_greedy_and_thompson_sampling(problem):
     """Arms that are not Gaussian: the choices of Thompson sampling at factor 1, of greedy where it is all but 0."""

@@ -70,6 +70,7 @@ def test_sampled_quantities_are_those_of_the_posterior():
     np.testing.assert_allclose(found.variance, share @ moved**2, rtol=0.5)
 
 
+@pytest.mark.long
 def test_rivals_learn_from_contexts():
     """Features anew at every step: Bayes-UCB and V-IDS beat Thompson sampling on 1,024 common episodes by 5 s.e."""
     problem = tg.LinearBandit(features=tg.GaussianContexts(arms=6, dimension=3))

@@ -84,7 +84,8 @@ FEWER = {
 }
 
 
-@pytest.mark.parametrize(("setting", "name"), KNOWN, ids=" ".join)
+@pytest.mark.quick(*(" ".join(case) for case in KNOWN if case[1] not in FEWER))
+@pytest.mark.parametrize(("setting", "name"), KNOWN, ids=[" ".join(case) for case in KNOWN])
 def test_known_regrets(setting, name):
     """Within 3 combined standard errors. With fresh seeds one of the 32 would exceed that every 12 runs."""
     problem, horizon = SETTINGS[setting]
@@ -222,6 +223,7 @@ def test_top_two_plays_another_arm_as_often_as_it_says():
     assert found[0] == 0  # the runner-up of the draw is the third arm
 
 
+@pytest.mark.long
 def test_bernoulli_rivals_beat_thompson_sampling():
     """The five that know how to value an arm, on 4,000 common episodes, each by at least 5 standard errors."""
     options = {"horizon": 40, "episodes": 4000, "seed": 2}
