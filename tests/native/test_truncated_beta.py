@@ -34,8 +34,8 @@ void expect(double alpha, double beta, double threshold, bool above) {
 int main(int, char** arguments) {
   double alpha, beta, threshold;
   int above;
-  while (std::scanf("%lf %lf %lf %d", &alpha, &beta, &threshold, &above) == 4)
-    arguments[1][0] == '3' ? expect<float>(alpha, beta, threshold, above) : expect<double>(alpha, beta, threshold, above);
+  const auto expected = arguments[1][0] == '3' ? expect<float> : expect<double>;
+  while (std::scanf("%lf %lf %lf %d", &alpha, &beta, &threshold, &above) == 4) expected(alpha, beta, threshold, above);
 }
 """
 
@@ -103,4 +103,5 @@ def test_the_same_as_the_law_on_jax_in_float64(program, low, high, in_64, in_32)
         for count, slope, ours in zip((alpha, beta), np.asarray(slopes), found, strict=True):
             spread = np.sqrt(polygamma(1, count) - polygamma(1, alpha + beta))
             error = ours - (digamma(count) - of_both) - slope
-            np.testing.assert_array_less(np.abs(error), tolerance * (np.abs(slope) + spread))
+            lost = 8 * np.finfo(np.float64).eps * np.abs(of_both)  # by the difference of digammas
+            np.testing.assert_array_less(np.abs(error), tolerance * (np.abs(slope) + spread) + lost)

@@ -24,8 +24,8 @@ def truncated_nodes(
     """Nodes and weights of a quadrature rule for expectations under log-concave laws, each cut off at a threshold.
 
     Gauss's rule on both sides of the point of largest density, from there to where the density is negligible or the
-    threshold is reached. It adapts to the tails: deep in one, the window is as narrow as the mass. Laws change their shape
-    over a few units of y, and fall exponentially from there on, so that nodes are closer near the peak of a long side.
+    threshold is reached. It adapts to the tails: deep in one, the window is as narrow as the mass. Laws change their
+    shape over a few units of y and fall exponentially from there on, so that a long side has more nodes near the peak.
 
     Args:
         rise: (y, step) to the log-density at y + step less that at y.

@@ -101,7 +101,7 @@ class TruncatedBeta {
   static_assert(Rule::kPairs % kTogether == 0);
   static constexpr Real kFar = 80;  // a step beyond which log(1 - x) falls as the logit grows, to rounding
 
-  // x (e^d - 1), where a step d from x = `value` makes 1 - x less by a factor of one plus that.
+  // A step d of the logit from x = `value` divides 1 - x by 1 + x (e^d - 1): what is added to one.
   static TSGRAD_INLINE Real growth(Real value, Real step) {
     return value * exponential_m1(step < kFar ? step : kFar);
   }
