@@ -15,6 +15,7 @@ import tsgrad as tg
 from exact import bernoulli_gradient, gaussian_gradient
 from false_alarms import largest_z, z_bound
 from tsgrad import native
+from tsgrad.estimate.gradient import gradient_engine
 from tsgrad.policies import Bonus, parameter_vector, with_parameters
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +128,13 @@ def test_the_same_gradient_record(problem, policy, score):
     assert ours.names == theirs.names
     for name in ("mean", "standard_error", "regret", "regret_standard_error", "fisher"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-11)
+
+
+@of_trained
+@pytest.mark.parametrize("score", ["conditional", "draw"])
+def test_every_trained_law_has_both_scores(problem, policy, score):
+    estimators = (tg.Estimator("bayes", "self", rollouts=4, score=score),)
+    assert gradient_engine(problem, policy, estimators).name == "native"
 
 
 @pytest.mark.parametrize("engine", ["native", "jax"])
