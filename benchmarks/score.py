@@ -1,9 +1,9 @@
 """How much quieter the conditional score is than the score of the draw: variance, time, and both together.
 
-    python benchmarks/score.py [standard] [hetero] [many]
+    python benchmarks/score.py [standard] [hetero] [many] [bernoulli]
 
 Traces of the gradient's variance over the paper's meta-parameters, mean/oracle, at plain Thompson sampling and at a
-trained policy.
+trained policy: in the paper's settings, and for five Bernoulli arms over 50 steps.
 """
 
 import sys
@@ -17,6 +17,7 @@ from measure import write
 from tsgrad.experiments import SETTINGS, setting_named
 
 EPISODES = 4096
+BERNOULLI = (tg.BernoulliBandit(arms=5), 50)
 
 
 def measured(problem: Any, policy: tg.SamplingPolicy, horizon: int, score: Any) -> tuple[float, float]:
@@ -31,14 +32,13 @@ def measured(problem: Any, policy: tg.SamplingPolicy, horizon: int, score: Any) 
 
 def main() -> None:
     """Measures, prints and writes."""
-    for name in sys.argv[1:] or SETTINGS:
-        setting = setting_named(name)
-        start = tg.ReshapedThompson(setting.problem)
-        run = tg.train(setting.problem, start, horizon=setting.horizon, seed=0, progress=False)
+    for name in sys.argv[1:] or (*SETTINGS, "bernoulli"):
+        setting = None if name == "bernoulli" else setting_named(name)
+        problem, horizon = BERNOULLI if setting is None else (setting.problem, setting.horizon)
+        start = tg.ReshapedThompson(problem)
+        run = tg.train(problem, start, horizon=horizon, seed=0, progress=False)
         for place, policy in (("start", start), ("trained", run.policy)):
-            draw, conditional = (
-                measured(setting.problem, policy, setting.horizon, score) for score in ("draw", "conditional")
-            )
+            draw, conditional = (measured(problem, policy, horizon, score) for score in ("draw", "conditional"))
             ratios = {
                 "variance": draw[0] / conditional[0],
                 "seconds": draw[1] / conditional[1],

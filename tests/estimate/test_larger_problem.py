@@ -58,8 +58,7 @@ def test_agrees_with_finite_differences(gradients):
         )
         return (down - up) / (2 * step)
 
-    # Of the draw, which has a native kernel for both problems; `test_all_pairs_agree` is about the conditional score.
-    estimator = tg.Estimator("mean", "self", score="draw")
+    estimator = tg.Estimator("mean", "self")
     along = tg.gradient(problem, policy, estimator, horizon=HORIZON, episodes=1_000_000, seed=13)
     for index, direction in enumerate(directions):
         direction = direction / np.linalg.norm(direction)

@@ -15,18 +15,14 @@ import tsgrad as tg
 from exact import bernoulli_gradient, gaussian_gradient
 from false_alarms import largest_z, z_bound
 from tsgrad import native
-from tsgrad.policies import Bonus, ReshapedBernoulli, parameter_vector, with_parameters
+from tsgrad.estimate.gradient import gradient_engine
+from tsgrad.policies import Bonus, parameter_vector, with_parameters
 
 ROOT = Path(__file__).parents[2]
 PAIRS = [f"{metric}/{baseline}" for metric, baseline in itertools.product(native.METRICS, native.BASELINES)]
 GAUSSIAN = tg.GaussianBandit(prior_mean=[0.0, 0.2, -0.3], prior_std=[1.0, 0.8, 1.2], noise_std=[1.0, 0.4, 2.0])
 BERNOULLI = tg.BernoulliBandit(alpha=[1.0, 2.0, 0.5], beta=[1.0, 1.5, 2.0])
 ALIKE = tg.GaussianBandit(arms=4, noise_std=0.8)
-
-
-def score_of(policy):
-    """Which score there is a kernel for."""
-    return "draw" if isinstance(policy, ReshapedBernoulli) else "conditional"
 
 
 def bonus(arms):
@@ -112,9 +108,7 @@ def test_the_same_summaries(problem, policy):
 @pytest.mark.parametrize("single_time", [False, True])
 def test_the_same_gradients_in_float64(problem, policy, single_time):
     """Of every episode, to 1e-9 of the mean absolute gradient, which is less than the sum of absolute terms."""
-    estimators = {
-        pair: tg.Estimator(*pair.split("/"), single_time=single_time, score=score_of(policy)) for pair in PAIRS
-    }
+    estimators = {pair: tg.Estimator(*pair.split("/"), single_time=single_time) for pair in PAIRS}
     options = {"horizon": 6, "episodes": 700, "seed": 5, "precision": "float64"}
     theirs = tg.episode_gradients(problem, policy, estimators, engine="jax", **options)
     for pair, estimator in estimators.items():
@@ -123,16 +117,24 @@ def test_the_same_gradients_in_float64(problem, policy, single_time):
         assert np.max(np.abs(ours - theirs[pair]) / scale) < 1e-9, pair
 
 
-@pytest.mark.quick("gaussian, bonus")
+@pytest.mark.quick("conditional-gaussian, bonus", "draw-bernoulli, reshaped")
 @of_trained
-def test_the_same_gradient_record(problem, policy):
+@pytest.mark.parametrize("score", ["conditional", "draw"])
+def test_the_same_gradient_record(problem, policy, score):
     """Mean, standard error, Fisher matrix and regret, with more than two rollouts and a block that is not full."""
     options = {"horizon": 6, "episodes": 700, "seed": 6, "precision": "float64", "fisher": True}
-    estimator = tg.Estimator("mean", "self", rollouts=3, score=score_of(policy))
+    estimator = tg.Estimator("mean", "self", rollouts=3, score=score)
     ours, theirs = (tg.gradient(problem, policy, estimator, engine=engine, **options) for engine in ("native", "jax"))
     assert ours.names == theirs.names
     for name in ("mean", "standard_error", "regret", "regret_standard_error", "fisher"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-11)
+
+
+@of_trained
+@pytest.mark.parametrize("score", ["conditional", "draw"])
+def test_every_trained_law_has_both_scores(problem, policy, score):
+    estimators = (tg.Estimator("bayes", "self", rollouts=4, score=score),)
+    assert gradient_engine(problem, policy, estimators).name == "native"
 
 
 @pytest.mark.long
@@ -177,7 +179,7 @@ def test_every_pair_is_unbiased(problem, exact, horizon):
     policy = moved(problem)
     truth = exact(problem, policy, horizon)
     for pair in PAIRS:
-        estimator = tg.Estimator(*pair.split("/"), score=score_of(policy))
+        estimator = tg.Estimator(*pair.split("/"))
         found = tg.gradient(problem, policy, estimator, horizon=horizon, episodes=200_000, seed=7, engine="native")
         assert largest_z(found.mean, truth, found.standard_error) < z_bound(len(PAIRS) * truth.size), pair
 
@@ -187,7 +189,8 @@ def test_every_pair_is_unbiased(problem, exact, horizon):
 def test_threads_and_instruction_sets_change_no_bit(problem, policy, precision):
     where = {"horizon": 40, "seed": 8, "purpose": tg.Purpose.TRAINING, "iteration": 2, "episodes": 1300}
     kernel = native.kernel_for(problem, policy)
-    for pair, single_time in itertools.product(("obs/oracle", "mean/self", "bayes/null", "fin/oracle"), (False, True)):
+    scores = {"obs/oracle": "conditional", "mean/self": "draw", "bayes/null": "draw", "fin/oracle": "conditional"}
+    for (pair, score), single_time in itertools.product(scores.items(), (False, True)):
         metric, baseline = pair.split("/")
         options = {"metric": metric, "baseline": baseline, "rollouts": 2 if baseline == "self" else 1, **where}
         results = [
@@ -195,6 +198,7 @@ def test_threads_and_instruction_sets_change_no_bit(problem, policy, precision):
                 native.gradient_blocks(
                     kernel,
                     single_time=single_time,
+                    conditional=score == "conditional",
                     precision=precision,
                     threads=threads,
                     instruction_set=instructions,

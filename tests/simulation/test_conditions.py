@@ -13,7 +13,7 @@ import exact_conditions
 import tsgrad as tg
 from false_alarms import largest_z, z_bound
 from tsgrad import native
-from tsgrad.policies import ReshapedBernoulli, SamplesWorlds
+from tsgrad.policies import SamplesWorlds
 
 HORIZON = 6
 MISSING = np.arange(HORIZON)[:, None] % 3 == np.arange(3)
@@ -61,9 +61,8 @@ def test_engines_agree_under_masks(problem, policy):
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_gradients_of_every_pair_agree_under_masks(problem, family):
     policy = family(problem)
-    score = "draw" if isinstance(policy, ReshapedBernoulli) else "conditional"  # which there is a kernel for
     where = {"horizon": HORIZON, "episodes": 300, "seed": 5, "precision": "float64"}
-    estimators = {pair: tg.Estimator(*pair.split("/"), score=score) for pair in PAIRS}
+    estimators = {pair: tg.Estimator(*pair.split("/")) for pair in PAIRS}
     conditions = tg.Conditions(available=AVAILABLE)
     reference = tg.episode_gradients(problem, policy, estimators, engine="jax", conditions=conditions, **where)
     for pair, estimator in estimators.items():

@@ -143,7 +143,7 @@ def test_one_step_where_the_best_law_has_no_variance(baseline, problem):
     run = tg.train(
         problem,
         tg.ReshapedThompson(problem),
-        tg.Estimator("mean", baseline, score="draw" if problem.rewards == "binary" else "conditional"),
+        tg.Estimator("mean", baseline),
         horizon=1,
         episodes=256,
         iterations=1500,
@@ -159,8 +159,7 @@ def test_near_certain_arms_stay_finite():
     run = tg.train(problem, tg.ReshapedThompson(problem), **{**QUICK, "iterations": 200})
     assert all(np.all(np.isfinite(value)) for value in run.last.meta_parameters().values())
     likely = tg.BernoulliBandit(alpha=[5e4, 1.0], beta=[1.0, 5e4])
-    draws = tg.Estimator(score="draw")
-    run = tg.train(likely, tg.ReshapedThompson(likely), draws, **{**QUICK, "iterations": 100})
+    run = tg.train(likely, tg.ReshapedThompson(likely), **{**QUICK, "iterations": 100})
     assert all(np.all(np.isfinite(value)) for value in run.last.meta_parameters().values())
 
 

@@ -19,11 +19,11 @@ class BernoulliArms {
   }
 
   void draw_world(const Keys& keys, Real* theta) const {
-    Lanes<Real> alpha, beta, log_value, log_complement;
+    Lanes<Real> alpha, beta, logit;
     for (int k = 0; k < count; ++k) {
       alpha.fill(prior_alpha_[k]), beta.fill(prior_beta_[k]);
-      draw_beta(keys, 0, k, count, alpha, beta, log_value, log_complement);
-      TSGRAD_EACH_LANE theta[row_of(k) + l] = exponential(log_value[l]);
+      draw_logit(keys, 0, k, count, alpha, beta, logit);
+      TSGRAD_EACH_LANE theta[row_of(k) + l] = exponential(log_sigmoid(logit[l]));
     }
   }
 

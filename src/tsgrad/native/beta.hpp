@@ -50,17 +50,14 @@ void draw_gamma(const Keys& keys, int t, std::uint32_t slot, const Lanes<Real>& 
     }
 }
 
-// The draw of arm k, as its logarithm and that of its complement: in float32 the draw itself rounds to one.
+// The draw of arm k, as its logit: in float32 the draw itself rounds to one.
 template <class Real>
-void draw_beta(const Keys& keys, int t, int k, int arms, const Lanes<Real>& alpha, const Lanes<Real>& beta,
-               Lanes<Real>& log_value, Lanes<Real>& log_complement) {
+void draw_logit(const Keys& keys, int t, int k, int arms, const Lanes<Real>& alpha, const Lanes<Real>& beta,
+                Lanes<Real>& logit) {
   GammaParts<Real> first, second;
   draw_gamma(keys, t, k, alpha, first);
   draw_gamma(keys, t, arms + k, beta, second);
-  TSGRAD_EACH_LANE {
-    const Real logit = logarithm(first.d[l] / second.d[l]) + (first.rest[l] - second.rest[l]);
-    log_value[l] = log_sigmoid(logit), log_complement[l] = log_sigmoid(-logit);
-  }
+  TSGRAD_EACH_LANE logit[l] = logarithm(first.d[l] / second.d[l]) + (first.rest[l] - second.rest[l]);
 }
 
 }  // namespace tsgrad

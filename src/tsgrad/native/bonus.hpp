@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "contest.hpp"
 #include "law.hpp"
+#include "truncated_normal.hpp"
 
 namespace tsgrad {
 
@@ -167,7 +167,7 @@ class Bonus {
       const Real* const residual = cache.residual.data() + row_of(k);
       const Real* const moves = cache.moves.data() + row_of(k);
       if constexpr (Score::kExpected) {
-        contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return scale[l]; }, first, square);
+        expect_residual(contest, k, [&](int l) { return location[l]; }, [&](int l) { return scale[l]; }, first, square);
       } else {
         TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;
       }

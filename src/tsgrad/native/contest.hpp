@@ -1,64 +1,19 @@
-// Contests: normal values drawn for all arms, who won, and what is expected of each residual given who did.
-// The formulas are those of NormalLaw.expected_log_prob in tsgrad/laws/normal.py.
+// Contests: who of the arms drew most, and what is known of every draw once that is known.
 
 #pragma once
 
-#include <cmath>
-#include <iterator>
-#include <utility>
-
 #include "mask.hpp"
-#include "special.hpp"
 
 namespace tsgrad {
 
-// (1 + x) times Mills' ratio, for x >= 0, as a polynomial in (x - 3) / (x + 3), highest power first; as in Python.
-template <class Real>
-struct Mills;
-template <>
-struct Mills<float> {
-  static constexpr float kCoefficients[] = {
-      0.000156963681, 9.00673226e-05, -0.0012064095, -0.000916795842, 0.00750259444, 0.00291853079,
-      -0.0569675268, 0.11320777, -0.0411897208, -0.24195664, 1.21836119};
-};
-template <>
-struct Mills<double> {
-  static constexpr double kCoefficients[] = {
-      -3.2348274860693062e-08, 3.9024440490681191e-09, 2.7427955975998997e-07, 1.119143511776042e-07,
-      -1.0789077825155915e-06, -1.3430443410154267e-06, 2.0318400303316904e-06, 7.1162571064474909e-06,
-      3.0496338022994304e-06, -2.3334704574944741e-05, -4.5596354904931942e-05, 4.3778625744696754e-05,
-      0.00026069195493752648, 4.3611788851565138e-05, -0.001302591125715132, -0.00088906961542781313,
-      0.0075431174058759399, 0.0029096734172032201, -0.056974623913366877, 0.11320908341291526,
-      -0.041189368646842542, -0.24195670061201902, 1.2183611948404147};
-};
-
-// Unrolled: a loop within a loop over lanes keeps that from being vectorised.
-template <class Real, std::size_t... I>
-TSGRAD_INLINE Real mills_series(Real x, std::index_sequence<I...>) {
-  Real sum = 0;
-  ((sum = sum * x + Mills<Real>::kCoefficients[I]), ...);
-  return sum;
-}
-
-// E[z | z > x] of a standard normal z.
-template <class Real>
-TSGRAD_INLINE Real hazard(Real x) {
-  const Real size = std::abs(x), mapped = (size - 3) / (size + 3);
-  const Real mills = mills_series(mapped, std::make_index_sequence<std::size(Mills<Real>::kCoefficients)>{}) / (1 + size);
-  const Real density = exponential(Real(-0.5) * size * size) * Real(0.39894228040143267794);
-  // 1 / mills above zero, density / (1 - density mills) below; weighted, since GCC makes branches of a choice between
-  // quotients, and vectorises nothing then.
-  const Real above = x > 0 ? Real(1) : Real(0), below = 1 - above;
-  return (above + below * density) / (above * mills + below * (1 - density * mills));
-}
-
 // The largest of the values that arms are offered with, in `arm` whose it is, and, with RunnerUp, the largest of the
-// others.
-template <class Real, bool RunnerUp>
+// others. Ties go to the lowest arm.
+template <class Real, bool RunnerUp = false>
 class Contest {
  public:
   Contest(const Open& open, Choice<Real>& arm) : open_(open), arm_(arm.at) {}
 
+  // The first arm is told apart outside of the loop: a branch within it keeps the stores from being vectorised.
   template <class Value>
   TSGRAD_INLINE void offer(int k, const Value& value_of_lane) {
     if (k == open_.first) {
@@ -81,25 +36,18 @@ class Contest {
     }
   }
 
-  // E[z] and E[z^2 - 1] of arm k's residual, given who won and what the others drew.
-  template <class Location, class Scale>
-  TSGRAD_INLINE void expect(int k, const Location& location, const Scale& scale, Lanes<Real>& first,
-                            Lanes<Real>& square) const {
+  const Lanes<Real>& best() const { return best_; }
+
+  // Whether arm k had a part in a choice: it was open, and not alone.
+  bool chosen_among(int k) const { return offers_ > 1 && open_(k); }
+
+  TSGRAD_INLINE bool won(int k, int l) const { return arm_[l] == typename Bits<Real>::Integer(k); }
+
+  // What arm k's value is known to lie above, if it won, or below.
+  TSGRAD_INLINE Real threshold(int k, int l) const {
     static_assert(RunnerUp);
-    if (offers_ < 2 || !open_(k)) {  // it had no part in a choice
-      first.fill(0), square.fill(0);
-      return;
-    }
-    constexpr Real far = Real(1e4);
-    TSGRAD_EACH_LANE {
-      const bool won = arm_[l] == typename Bits<Real>::Integer(k);
-      const Real best = best_[l], second = second_[l];  // both read, so that neither is read under a condition
-      const Real cut = ((won ? second : best) - location(l)) / scale(l);
-      const Real near = cut < -far ? -far : cut > far ? far : cut;
-      const Real side = won ? Real(1) : Real(-1);
-      first[l] = side * hazard(side * near);
-      square[l] = near * first[l];
-    }
+    const Real best = best_[l], second = second_[l];  // both read, so that neither is read under a condition
+    return won(k, l) ? second : best;
   }
 
  private:

@@ -53,7 +53,7 @@ class Index {
   template <class Score>
   void draw(const Cache&, const Keys& keys, const Belief<Real>& belief, int t, const Open& open, const Score&,
             Choice<Real>& arm) const {
-    Winner<Real> winner(open, arm);
+    Contest<Real> contest(open, arm);
     Lanes<Real> value, z[2];
     for (int k = 0; k < arms_.count; ++k) {
       const Real* const pulls = belief.pulls + row_of(k);
@@ -70,7 +70,7 @@ class Index {
         const Real* const scale = spread_->cells(k, t);
         TSGRAD_EACH_LANE value[l] += scale[Arms::cell(pulls[l], total[l])] * z[k & 1][l];
       }
-      winner.offer(k, [&](int l) { return value[l]; });
+      contest.offer(k, [&](int l) { return value[l]; });
     }
   }
 

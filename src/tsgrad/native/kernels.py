@@ -26,7 +26,7 @@ from tsgrad.streams import Purpose
 
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
 BASELINES = ("null", "oracle", "self")
-CONDITIONAL_LAWS = ("reshaped-normal", "bonus")  # that have the conditional score
+CONDITIONAL_LAWS = ("reshaped-normal", "reshaped-beta", "bonus")  # that have the conditional score
 
 _BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
 

@@ -4,7 +4,7 @@
 //   kConditional           whether it has the conditional score too: what is expected of the score given who won
 //   score()                the fields of the policy that can be differentiated, each with its rows [row][lanes]
 //   Cache, start, renew    what it keeps between steps for each run, and renews for an arm when that was pulled
-//   draw                   draws a value for each arm, offers it to the winner and writes the score, if asked
+//   draw                   draws a value for each arm, offers it to the contest and writes the score, if asked
 //
 // Loops over lanes must be branch-free and call nothing but TSGRAD_INLINE functions.
 
@@ -13,8 +13,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "contest.hpp"
 #include "fields.hpp"
-#include "mask.hpp"
 
 namespace tsgrad {
 

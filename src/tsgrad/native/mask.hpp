@@ -33,32 +33,4 @@ class Mask {
   int arms_;
 };
 
-// The largest of the values that arms are offered with, and in `arm` whose it is; ties go to the lowest arm.
-template <class Real>
-class Winner {
- public:
-  Winner(const Open& open, Choice<Real>& arm) : open_(open), arm_(arm.at) {}
-
-  // The first arm is told apart outside of the loop: a branch within it keeps the stores from being vectorised.
-  template <class Value>
-  TSGRAD_INLINE void offer(int k, const Value& value_of_lane) {
-    if (k == open_.first) {
-      TSGRAD_EACH_LANE best[l] = value_of_lane(l), arm_[l] = k;
-    } else if (open_(k)) {
-      TSGRAD_EACH_LANE {
-        const Real value = value_of_lane(l);
-        const bool better = value > best[l];
-        best[l] = better ? value : best[l];
-        arm_[l] = better ? typename Bits<Real>::Integer(k) : arm_[l];
-      }
-    }
-  }
-
-  Lanes<Real> best;
-
- private:
-  const Open open_;
-  typename Bits<Real>::Integer* const arm_;
-};
-
 }  // namespace tsgrad

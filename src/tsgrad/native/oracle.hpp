@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "mask.hpp"
+#include "contest.hpp"
 
 namespace tsgrad {
 
@@ -58,9 +58,9 @@ class Oracle {
 
  private:
   void find_best(int t) {
-    Winner<Real> winner(mask_.at(t), arm);
-    for (int k = 0; k < arms_.count; ++k) winner.offer(k, [&](int l) { return theta_[row_of(k) + l]; });
-    mean = winner.best;
+    Contest<Real> contest(mask_.at(t), arm);
+    for (int k = 0; k < arms_.count; ++k) contest.offer(k, [&](int l) { return theta_[row_of(k) + l]; });
+    mean = contest.best();
   }
 
   const Arms& arms_;

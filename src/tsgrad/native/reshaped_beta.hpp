@@ -4,6 +4,7 @@
 
 #include "bernoulli_arms.hpp"
 #include "law.hpp"
+#include "truncated_beta.hpp"
 
 namespace tsgrad {
 
@@ -13,7 +14,7 @@ class ReshapedBeta {
   using Real = typename Arms::Real;
   using Cache = NoCache;
   static constexpr const char* kName = "reshaped-beta";
-  static constexpr bool kScored = true, kConditional = false;
+  static constexpr bool kScored = true, kConditional = true;
   static constexpr double kBound = 8;
 
   ReshapedBeta(const Arms& arms, const Fields& policy, int horizon) : arms_(arms.count) {
@@ -49,42 +50,84 @@ class ReshapedBeta {
   template <class Score>
   void draw(const Cache&, const Keys& keys, const Belief<Real>& belief, int t, const Open& open, const Score& score,
             Choice<Real>& arm) const {
-    Winner<Real> winner(open, arm);
-    Lanes<Real> alpha, beta, log_value, log_complement;
-    const std::size_t size = row_of(arms_);
+    Contest<Real, Score::kExpected> contest(open, arm);
+    Lanes<Real> alpha, beta, logit, alpha_slope, beta_slope;
     for (int k = 0; k < arms_; ++k) {
-      const std::size_t at = 3 * (static_cast<std::size_t>(t - 1) * arms_ + k);
-      const Real* const count = counts_.data() + at;
-      const Real* const moving = moves_.data() + at;
-      const Real* const tries = belief.pulls + row_of(k);
-      const Real* const successes = belief.total + row_of(k);
-      TSGRAD_EACH_LANE {
-        alpha[l] = count[0] + count[2] * successes[l];
-        beta[l] = count[1] + count[2] * (tries[l] - successes[l]);
-      }
-      draw_beta(keys, t, k, arms_, alpha, beta, log_value, log_complement);
-      winner.offer(k, [&](int l) { return log_value[l] - log_complement[l]; });  // draws themselves round to 0 or 1
-      if constexpr (Score::kAsked) {
-        const Real log_left = log_left_[static_cast<std::size_t>(t - 1) * arms_ + k];
-        Real* const of_alpha = score.rows + row_of(k);
-        Real* const of_beta = of_alpha + size;
-        Real* const of_weight = of_beta + size;
-        Real* const of_decay = of_weight + size;
-        TSGRAD_EACH_LANE {
-          const Real alpha_slope = log_value[l] + digamma_gap(alpha[l], beta[l]);
-          const Real beta_slope = log_complement[l] + digamma_gap(beta[l], alpha[l]);
-          const Real by_alpha = count[0] * alpha_slope, by_beta = count[1] * beta_slope;
-          const Real by_weight = count[2] * (successes[l] * alpha_slope + (tries[l] - successes[l]) * beta_slope);
-          score.put(of_alpha, l, moving[0] * by_alpha);
-          score.put(of_beta, l, moving[1] * by_beta);
-          score.put(of_weight, l, moving[2] * by_weight);
-          score.put(of_decay, l, -(log_left * (by_alpha + by_beta + by_weight)));
-        }
+      count(belief, t, k, alpha, beta);
+      draw_logit(keys, t, k, arms_, alpha, beta, logit);
+      contest.offer(k, [&](int l) { return logit[l]; });  // draws themselves round to 0 or 1
+      if constexpr (Score::kAsked && !Score::kExpected) {
+        TSGRAD_EACH_LANE alpha_slope[l] = log_sigmoid(logit[l]), beta_slope[l] = log_sigmoid(-logit[l]);
+        centre(alpha, beta, alpha_slope, beta_slope);
+        put_score(belief, t, k, alpha_slope, beta_slope, score);
       }
     }
+    if constexpr (Score::kExpected) put_expected_scores(belief, contest, t, score);
   }
 
  private:
+  // The law of arm k.
+  void count(const Belief<Real>& belief, int t, int k, Lanes<Real>& alpha, Lanes<Real>& beta) const {
+    const Real* const counts = counts_.data() + 3 * at(t, k);
+    const Real* const tries = belief.pulls + row_of(k);
+    const Real* const successes = belief.total + row_of(k);
+    TSGRAD_EACH_LANE {
+      alpha[l] = counts[0] + counts[2] * successes[l];
+      beta[l] = counts[1] + counts[2] * (tries[l] - successes[l]);
+    }
+  }
+
+  // From log x and log(1 - x), or what is expected of them, to the slopes of the log-density in alpha and beta.
+  static void centre(const Lanes<Real>& alpha, const Lanes<Real>& beta, Lanes<Real>& log_value,
+                     Lanes<Real>& log_complement) {
+    TSGRAD_EACH_LANE {
+      log_value[l] += digamma_gap(alpha[l], beta[l]);
+      log_complement[l] += digamma_gap(beta[l], alpha[l]);
+    }
+  }
+
+  // Who won is known once all arms have drawn.
+  template <class Score>
+  void put_expected_scores(const Belief<Real>& belief, const Contest<Real, true>& contest, int t,
+                           const Score& score) const {
+    Lanes<Real> alpha, beta, alpha_slope, beta_slope;
+    for (int k = 0; k < arms_; ++k) {
+      if (contest.chosen_among(k)) {
+        count(belief, t, k, alpha, beta);
+        TruncatedBeta<Real>(contest, k, alpha, beta).expect(alpha_slope, beta_slope);
+        centre(alpha, beta, alpha_slope, beta_slope);
+      } else {
+        alpha_slope.fill(0), beta_slope.fill(0);
+      }
+      put_score(belief, t, k, alpha_slope, beta_slope, score);
+    }
+  }
+
+  template <class Score>
+  TSGRAD_INLINE void put_score(const Belief<Real>& belief, int t, int k, const Lanes<Real>& alpha_slope,
+                               const Lanes<Real>& beta_slope, const Score& score) const {
+    const Real* const counts = counts_.data() + 3 * at(t, k);
+    const Real* const moving = moves_.data() + 3 * at(t, k);
+    const Real log_left = log_left_[at(t, k)];
+    const Real* const tries = belief.pulls + row_of(k);
+    const Real* const successes = belief.total + row_of(k);
+    const std::size_t size = row_of(arms_);
+    Real* const of_alpha = score.rows + row_of(k);
+    Real* const of_beta = of_alpha + size;
+    Real* const of_weight = of_beta + size;
+    Real* const of_decay = of_weight + size;
+    TSGRAD_EACH_LANE {
+      const Real by_alpha = counts[0] * alpha_slope[l], by_beta = counts[1] * beta_slope[l];
+      const Real by_weight = counts[2] * (successes[l] * alpha_slope[l] + (tries[l] - successes[l]) * beta_slope[l]);
+      score.put(of_alpha, l, moving[0] * by_alpha);
+      score.put(of_beta, l, moving[1] * by_beta);
+      score.put(of_weight, l, moving[2] * by_weight);
+      score.put(of_decay, l, -(log_left * (by_alpha + by_beta + by_weight)));
+    }
+  }
+
+  std::size_t at(int t, int k) const { return static_cast<std::size_t>(t - 1) * arms_ + k; }
+
   const int arms_;
   std::vector<ScoreRows> score_;
   std::vector<Real> log_left_;        // [T][K], zero where the concentration is at a bound

@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include "contest.hpp"
 #include "gaussian_arms.hpp"
 #include "law.hpp"
+#include "truncated_normal.hpp"
 
 namespace tsgrad {
 
@@ -115,7 +115,7 @@ class ReshapedNormal {
       const Real* const location = cache.location.data() + row_of(k);
       const Real* const shrink = cache.shrink.data() + row_of(k);
       const Real std = std_[step + k];
-      contest.expect(k, [&](int l) { return location[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
+      expect_residual(contest, k, [&](int l) { return location[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
       put_score(cache, step, k, first, square, score);
     }
   }

@@ -6,19 +6,40 @@
 
 namespace tsgrad {
 
-// exp x = 2^n exp(r) with |r| <= log(2) / 2, by its series; x is clamped to where the result is a normal number.
+// exp x = 2^n exp(r) with |r| <= log(2) / 2, by its series: exp(r) - 1 and 2^n. x is clamped to where the result is a
+// normal number.
 template <class Real>
-TSGRAD_INLINE Real exponential(Real x) {
+struct ExponentialParts {
+  Real less_one, power;
+};
+
+template <class Real>
+TSGRAD_INLINE ExponentialParts<Real> exponential_parts(Real x) {
   using Integer = typename Bits<Real>::Integer;
   constexpr Real limit = Real(Bits<Real>::kBias - 2) * Real(0.69314718055994530942);
   x = x < -limit ? -limit : x > limit ? limit : x;
   constexpr Real high = Real(0x1.62e4p-1), low = Real(0.69314718055994530942 - 0x1.62e4p-1);
-  const Real scaled = x * Real(1.44269504088896340736);
-  const std::int32_t n = static_cast<std::int32_t>(scaled + (scaled < 0 ? Real(-0.5) : Real(0.5)));
-  const Real rest = (x - Real(n) * high) - Real(n) * low;
+  // Beside a number this large there is no room for fractions: the sum rounds, and its last bits are n.
+  constexpr Real large = Real(3) * Real(Integer(1) << (Bits<Real>::kMantissa - 1));
+  const Real shifted = x * Real(1.44269504088896340736) + large, whole = shifted - large;
+  const Integer n = bit_cast<Integer>(shifted) - bit_cast<Integer>(large);
+  const Real rest = (x - whole * high) - whole * low;
   Real series = 1;
-  for (int k = Bits<Real>::kExpTerms; k >= 1; --k) series = 1 + series * rest * (Real(1) / k);
-  return series * bit_cast<Real>(Integer((Integer(n) + Bits<Real>::kBias) << Bits<Real>::kMantissa));
+  for (int k = Bits<Real>::kExpTerms; k >= 2; --k) series = 1 + series * rest * (Real(1) / k);
+  return {series * rest, bit_cast<Real>(Integer((n + Bits<Real>::kBias) << Bits<Real>::kMantissa))};
+}
+
+template <class Real>
+TSGRAD_INLINE Real exponential(Real x) {
+  const ExponentialParts<Real> parts = exponential_parts(x);
+  return (1 + parts.less_one) * parts.power;
+}
+
+// exp x - 1, which keeps its digits where x is small.
+template <class Real>
+TSGRAD_INLINE Real exponential_m1(Real x) {
+  const ExponentialParts<Real> parts = exponential_parts(x);
+  return parts.less_one * parts.power + (parts.power - 1);
 }
 
 // log(1 + x): the logarithm of the rounded sum, corrected for what rounding lost.
