@@ -1,5 +1,6 @@
 """The manual: every public name in its reference, every page in its navigation, every link at its target."""
 
+import doctest
 import re
 import sys
 import tomllib
@@ -17,6 +18,7 @@ sys.path.insert(0, str(DOCS / "scripts"))
 
 import docstrings  # noqa: E402
 import evidence  # noqa: E402
+import markdown_tables  # noqa: E402
 import reference  # noqa: E402
 
 REFERENCE = reference.reference_pages()
@@ -87,8 +89,20 @@ def test_versions_go_together():
 
 def test_results_of_the_readme_are_those_of_the_evidence():
     readme = (ROOT / "README.md").read_text()
-    for line in evidence.results_table()[:5]:
+    for line in (*evidence.results_table(), *evidence.no_index_table()):
         assert line in readme
+
+
+def test_every_result_is_shown():
+    places = {"recipe", *(program for programs in evidence.PAGES.values() for program in programs)}
+    for found in evidence.all_written():
+        assert found.program in places
+        assert any(found.command in page for page in GENERATED.values())
+
+
+@pytest.mark.parametrize("script", [docstrings, markdown_tables, reference])
+def test_examples_of_scripts(script):
+    assert not doctest.testmod(script).failed
 
 
 def test_examples_in_docstrings_become_blocks_of_code():
