@@ -44,7 +44,7 @@ def test_every_kind_of_scenario_is_there_for_a_trained_policy():
     fewer = found["Two arms fewer, the last ones"].conditions.mask(10)
     assert fewer[:, 0].all()
     assert not fewer[:, 1:].any()
-    early = found["Stopped half way, and the policy is not told"]
+    early = found["Stopped half way, unknown to the policy"]
     assert (early.horizon, early.policy.horizon) == (5, 10)
     assert found["Rewards 2 steps later than planned"].conditions.delay.tolist() == [0, 0, 1]
 

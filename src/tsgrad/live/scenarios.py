@@ -61,11 +61,11 @@ def scenarios(
     for said, factor in (("Stopped half way", 0.5), ("Run on for as long again", 2.0)):
         steps = max(int(horizon * factor), 1)
         other = lasting(conditions, horizon, steps)
-        yield Scenario(f"{said}, and the policy is told", problem, steps, other)
+        yield Scenario(f"{said}, known to the policy", problem, steps, other)
         if isinstance(policy, SamplingPolicy):
             users = conditions.users(horizon)
             unaware, plain = (_unaware(one, users) for one in (policy, reference))
-            yield Scenario(f"{said}, and the policy is not told", problem, steps, other, unaware, plain)
+            yield Scenario(f"{said}, unknown to the policy", problem, steps, other, unaware, plain)
     yield from _other_arms(problem, model, horizon, conditions, policy)
     late = sorted({min(max(1, round(share * horizon)), MOST_STEPS_LATER) for share in LATER})
     for steps in late:

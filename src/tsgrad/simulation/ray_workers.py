@@ -31,8 +31,8 @@ class RayWorkers(Workers):
     """Processes of a Ray cluster, one core each: `pip install "tsgrad[ray]"`.
 
     `address` is that of the cluster's head, as in "10.0.0.1:6379", or "auto" for the one that this machine is part of;
-    left out, Ray is started here, for this process. `count` is how many workers are busy at most: all cores of the
-    cluster unless told. A process that is connected to Ray already stays so.
+    left out, Ray is started here, for this process. `count` is how many workers are busy at most: by default all cores
+    of the cluster. A process that is connected to Ray already stays so.
 
     Problem, policy and estimator are sent to each worker once, the meta-parameters with every gradient; what comes back
     is what blocks give. A worker that is lost costs the time of what it was at, and nothing else: Ray gives that to

@@ -30,7 +30,7 @@ class Workers(abc.ABC):
 
 
 class LocalWorkers(Workers):
-    """What there is in this process: threads of the native engine, one a processor, and JAX devices, a block each.
+    """What there is in this process: threads of the native engine, one per processor, and JAX devices, one block each.
 
     >>> list(LocalWorkers().each(abs, [-1, 2]))
     [(0, 1), (1, 2)]
