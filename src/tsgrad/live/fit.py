@@ -155,7 +155,7 @@ def fit_prior(
 
 
 class _Found(NamedTuple):
-    """Where the likelihood is largest, and whether that left a direction open."""
+    """Where the likelihood is largest, and whether it is flat in some direction."""
 
     law: Family
     free: FloatArray

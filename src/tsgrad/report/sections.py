@@ -211,7 +211,7 @@ def _curves_to_draw(comparison: Comparison, trained: str, drawn: Sequence[str]) 
 
 
 def _timing_sentence(phases: Sequence[str], saved: FloatArray, gain: Gain, digits: int) -> str:
-    """When the gain is made. What is lost early is spoken of where it exceeds the error of the whole gain, which is
+    """When the gain is made. A loss early on is mentioned where it exceeds the error of the whole gain, which is
     no less than that of a part: what goes well or badly early in an episode goes on to do so.
     """
     if len(phases) < 2 or not is_shown(gain):

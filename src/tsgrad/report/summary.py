@@ -1,5 +1,5 @@
-"""What a manager asks first: what it earns, in the units of the experiment, by how much more, for which arms, if what
-was assumed is true, and what happens if it is not. How all of it was found comes below.
+"""The summary for a manager: earnings in the units of the experiment, the lift, the arms, what is assumed of them,
+and what happens if that is wrong. The rest of the report says how it was found.
 """
 
 import functools

@@ -151,8 +151,8 @@ def all_workers() -> list[EngineReport]:
 
 
 def _let_nobody_else_in() -> None:
-    """Ray listens on every network that the machine is on: whoever wants to come in must know a token that nobody is
-    told. Ray looks for it once, as it is imported; whoever has imported it already has decided on that.
+    """Ray listens on every network that the machine is on: whoever connects must know a token, which is kept secret.
+    Ray looks for it once, when it is imported; a program that has imported it already has decided on that itself.
     """
     if "ray" not in sys.modules:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
