@@ -24,6 +24,16 @@ def coverage(parts: Parts) -> list[str]:
     return table(["what", "share of repeats"], rows)
 
 
+def live_fit(parts: Parts) -> list[str]:
+    """One row for each family and parameter of its prior."""
+    rows = [
+        [name, f"{found['held']:,} of {found['logs']:,}", percent(found["held"] / found["logs"])]
+        for results in parts.values()
+        for name, found in results.items()
+    ]
+    return table(["family, parameter", "95% intervals that hold", "share"], rows)
+
+
 def cma_es(parts: Parts) -> list[str]:
     """One row for each moment, two columns for each setting: medians over seeds."""
     seeds = min(len(results["training"]) for results in parts.values())
@@ -171,6 +181,7 @@ MEASUREMENT_TABLES: dict[str, Callable[[Parts], list[str]]] = {
     "cma_es": cma_es,
     "coverage": coverage,
     "gradient": gradient,
+    "live_fit": live_fit,
     "reliability": reliability,
     "rivals": rivals,
     "scaling": scaling,

@@ -158,22 +158,22 @@ def pretrained(parts: Parts) -> list[str]:
 
 
 def live_robust(parts: Parts) -> list[str]:
-    """One row for each truth."""
+    """One row for each log and place."""
     lines = []
     for results in parts.values():
         rows = [
             [
-                truth,
-                text(entry.get("plain")),
-                text(entry.get("uncertain")),
-                measured(entry["less"], entry["standard_error"]),
+                place,
+                f"{entry['plain']:.2f}",
+                f"{entry['uncertain']:.2f}",
+                f"{measured(entry['less'], entry['standard error'])} ({fixed(entry['less, %'], 1)}%)",
             ]
-            for truth, entry in results.items()
+            for place, entry in results.items()
         ]
         columns = [
-            "prior",
-            "trained on the fit",
-            "trained on what the data leave open",
+            "where",
+            "trained on the fitted prior",
+            "trained on uncertain priors",
             "less regret, ± standard error",
         ]
         lines += table(columns, rows)
