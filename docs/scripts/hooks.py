@@ -39,7 +39,7 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
 
     def mathml(found: re.Match[str]) -> str:
         display = "block" if found[1] == "div" else "inline"
-        # The converter writes the relation and the accent alike, as an ASCII tilde; only the relation has space around it.
+        # The converter writes relation and accent alike, as an ASCII tilde; only the relation has space around it.
         return convert(html.unescape(found[2]), display=display).replace("<mo>&#x0007E;</mo>", "<mo>&#x0223C;</mo>")
 
     def inlined(found: re.Match[str]) -> str:
