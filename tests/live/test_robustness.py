@@ -117,7 +117,7 @@ def test_the_verdict_says_where_it_turns_into_a_loss():
     assumed, good, bad = (Kept(said, 10.0, gain, 0.2, 0.3) for said, gain in (("A", 3), ("B", 1), ("C", -1)))
     assert Robustness([assumed, good, bad]).verdict == "The gain turns into a loss in 1 of 2 scenarios: c."
     assert "In none of 1 scenarios" in Robustness([assumed, good]).verdict
-    assert str(good).endswith("10.0% of the regret where 30.0% was assumed.")
+    assert str(good).endswith("10.0% of the regret (30.0% as assumed).")
 
 
 @pytest.mark.parametrize(

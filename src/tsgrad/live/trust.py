@@ -35,7 +35,7 @@ class Kept(NamedTuple):
         return "a loss" if self.gain < -SURE * self.standard_error else "no clear gain"
 
     def __str__(self) -> str:
-        left = "" if self.share_assumed is None else f" where {self.share_assumed:.1%} was assumed"
+        left = "" if self.share_assumed is None else f" ({self.share_assumed:.1%} as assumed)"
         spread = f"{self.gain:.3g} (s.e. {self.standard_error:.2g})"
         return f"{self.said}: {self.verdict} of {spread}, {self.share:.1%} of the regret{left}."
 
