@@ -20,12 +20,13 @@ def write_run_report(folder: str | Path, *, figures: bool = False, **options: An
         folder: of the run.
         figures: whether to write the figures too, as PNG, SVG and PDF, into `figures/`.
         options: `episodes` and `seed`: of the evaluation; `rivals`: whether to play those that apply; `robustness`:
-            whether to play where the assumptions are wrong, by default if the run has no conditions; `without`: the
+            whether to play where the assumptions are wrong (None: if the run has no conditions); `without`: the
             folder of a run of the same problem that was trained without the conditions; `arms`: their names; `unit`:
             of a reward, such as "clicks".
 
     Returns:
         The path of the page.
+
     """
     return _write(run_report(folder, **options), folder, figures=figures)
 
