@@ -102,7 +102,8 @@ def _difference(value: float, error: float) -> str:
 def conditions(parts: Parts) -> list[str]:
     """One table for each case; rivals that are slow played fewer episodes, in a table of their own."""
     lines = []
-    for name, results in parts.items():
+    for name in (name for name in dict.fromkeys([*CONDITIONS_TITLES, *parts]) if name in parts):
+        results = parts[name]
         lines += [f"### {CONDITIONS_TITLES.get(name, name)}", ""]
         lines += [f"Training took {results['seconds of training']:.0f} s.", ""]
         for key, policies in results.items():
