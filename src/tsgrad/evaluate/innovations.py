@@ -94,7 +94,7 @@ def grouped(
 ) -> list[Group]:
     """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on.
 
-    They are compared with a standard normal, or with the innovations of other episodes where these are given.
+    They are held against a standard normal, or against other episodes and their innovations, where these are given.
     """
     usual = {} if expected is None else _members(model, *expected)
     groups = []
