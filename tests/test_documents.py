@@ -30,7 +30,8 @@ LONG = {  # train beyond the native kernels, or what another page trains, too
         if blocks(document, "python")
     ],
 )
-def test_python_blocks(document):
+def test_python_blocks(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # files that a block writes
     code = "\n".join(blocks(document, "python"))
     exec(compile(code, document, "exec"), {"__name__": "document"})
 

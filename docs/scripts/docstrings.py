@@ -1,4 +1,4 @@
-"""Examples in docstrings become code blocks of the reference: Markdown would take `>>>` for quotations."""
+"""How the reference reads the code: examples become code blocks, and a function is not taken for its module."""
 
 import re
 
@@ -23,9 +23,21 @@ def fenced(text: str) -> str:
 
 
 class FencedExamples(griffe.Extension):
-    """What mkdocstrings loads."""
+    """Markdown would take `>>>` for quotations."""
 
     def on_object(self, *, obj: griffe.Object, **_: object) -> None:
         """Rewrites the docstring of everything that has one."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
+
+
+class FunctionsNotModules(griffe.Extension):
+    """`tsgrad.gradient` is the function that `tsgrad.estimate` imports from its module of the same name."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: object) -> None:
+        """Points public names that lead to such a module at what is in it."""
+        for name, member in list(pkg.members.items()):
+            if member.is_alias and member.target_path.startswith(f"{pkg.path}."):
+                target = pkg[member.target_path.removeprefix(f"{pkg.path}.")]
+                if isinstance(target, griffe.Module) and name in target.members:
+                    pkg.set_member(name, griffe.Alias(name, f"{target.path}.{name}", parent=pkg))

@@ -2,20 +2,74 @@
 
 import ast
 import json
-import statistics
+import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from markdown_tables import any_tables
+from measurement_tables import MEASUREMENT_TABLES
+from regret_tables import REGRET_TABLES, no_index_summary
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-SHARED = {"measure", "live_client"}  # what benchmarks have in common, no benchmarks themselves
+SHARED = {"live_client", "live_postgresql", "measure", "ray_processes"}  # imported by benchmarks, none themselves
 RECIPE_ROWS = {
     "standard": "standard: 10 arms, 500 steps",
     "hetero": "heteroscedastic: 5 arms, 50 steps",
     "many": "many: 20 arms, 20 steps",
     "bernoulli": "two Bernoulli arms, 50 steps",
 }
+# The programs of each page, in order, by the headings of their results.
+RESULTS_PROGRAMS = {
+    "no_index": "Where no index is known",
+    "conditions": "Batches, delays and floors",
+    "published_bernoulli": "A published table of Bernoulli arms",
+    "pretrained": "Pretrained policies",
+    "live_robust": "An uncertain prior",
+}
+SPEED_PROGRAMS = {
+    "cma_es": "Regret against seconds",
+    "score": "The conditional score",
+    "batches": "Gradients of batches",
+    "gradient": "One gradient, on both engines",
+    "scaling": "Growth of time and memory",
+    "rivals": "Rivals",
+    "runtime": "Decisions in production",
+    "live_load": "The service under load",
+    "workers": "Workers of Ray",
+}
+RELIABILITY_PROGRAMS = {
+    "coverage": "Confidence intervals and false alarms",
+    "reliability": "Races, kills and interrupts",
+    "live_kill": "A service that is killed",
+    "live_fit": "Fitted priors",
+    "live_fuzz": "Malformed requests and files",
+}
+TABLES = {**REGRET_TABLES, **MEASUREMENT_TABLES}
+PAGES = {"results": RESULTS_PROGRAMS, "speed": SPEED_PROGRAMS, "reliability": RELIABILITY_PROGRAMS}
+
+
+class Written(NamedTuple):
+    """One file of results: the program and the part of it, the command, the version, and what was found."""
+
+    program: str
+    part: str
+    command: str
+    version: str
+    results: Any
+
+
+def all_written() -> list[Written]:
+    """Every file of results; parts are called "program, part" or just "program"."""
+    found = []
+    for path in sorted(RESULTS.glob("*.json")):
+        content = json.loads(path.read_text())
+        program = Path(content["command"].split()[1]).stem
+        part = content["part"].partition(", ")[2] or content["part"]
+        found.append(Written(program, part, content["command"], content["version"], content["results"]))
+    return found
 
 
 def evidence_pages() -> dict[str, str]:
@@ -23,27 +77,32 @@ def evidence_pages() -> dict[str, str]:
     return {
         "evidence/index.md": index_page(),
         "evidence/results.md": results_page(),
-        "evidence/measurements.md": measurements_page(),
+        "evidence/speed.md": _page("Speed", SPEED_PROGRAMS),
+        "evidence/reliability.md": _page("Reliability", RELIABILITY_PROGRAMS),
     }
 
 
 def index_page() -> str:
-    """Which benchmarks there are, and whether their results are here."""
-    made = {_script(result) for result in _all_results()}
-    rows = []
-    for path in _scripts():
-        name = path.stem
-        where = "results.md" if name == "recipe" else f"measurements.md#{name.replace('_', '-')}"
-        rows.append(f"| `{path.name}` | {_summary(path)} | {f'[here]({where})' if name in made else ''} |")
+    """Which benchmarks there are, and where their results are."""
+    made = {found.program for found in all_written()}
+    places = {program: f"{page}.md#{_anchor(program)}" for page, programs in PAGES.items() for program in programs}
+    places["recipe"] = "results.md"
+    rows = [
+        f"| `{path.name}` | {_paragraphs(path)[0].split('. ')[0].rstrip('.')} | "
+        f"{f'[results]({places[path.stem]})' if path.stem in made else 'not kept'} |"
+        for path in sorted(BENCHMARKS.glob("*.py"))
+        if path.stem not in SHARED
+    ]
     return "\n".join(
         [
             "# Evidence",
             "",
-            "Claims of this manual come from programs in `benchmarks/`. Each prints what it finds and writes it to",
-            "`benchmarks/results/`, with the command that was run; these pages are made from those files.",
-            "Regrets are on common episodes and their differences are paired; times are ratios measured in one run.",
+            "The claims of this manual come from the programs in `benchmarks/`. Each prints what it finds; those with",
+            "*results* below also have them kept in `benchmarks/results/`, with the command that was run, and these",
+            "pages are made from those files. Policies are compared on the same episodes, and differences between them",
+            "are paired. Times depend on the machine; ratios of times are measured in one run.",
             "",
-            "| program | what it measures | results |",
+            "| program | what it measures | |",
             "|---|---|---|",
             *rows,
             "",
@@ -61,11 +120,11 @@ def results_table() -> list[str]:
         "| setting | plain Thompson sampling | best in the paper | tuned, best to worst seed | Gittins index | limit |",
         "|---|---|---|---|---|---|",
     ]
+    found_by_setting = _parts("recipe")
     for name, title in RECIPE_ROWS.items():
-        path = RESULTS / f"recipe-{name}.json"
-        if not path.exists():
+        if name not in found_by_setting:
             continue
-        found = json.loads(path.read_text())["results"]
+        found = found_by_setting[name]
         places = 3 if found["Thompson"] < 10 else 1
         best, worst = (f"{end(found['regret']):.{places}f}" for end in (min, max))
         printed = f"{min(row.regret for row in SETTINGS[name].trained.values()):.1f}" if name in SETTINGS else ""
@@ -75,14 +134,18 @@ def results_table() -> list[str]:
     return lines
 
 
+def no_index_table() -> list[str]:
+    """Tuned policies where no index is known, against the best rivals; lines of Markdown, none without results."""
+    parts = _parts("no_index")
+    return no_index_summary(parts) if parts else []
+
+
 def results_page() -> str:
-    """Training by default against what the paper prints, and the best index known."""
-    errors = [
-        f"{json.loads(path.read_text())['results']['standard error'][0]:.3f}" for path in RESULTS.glob("recipe-*.json")
-    ]
+    """Training by default against what the paper prints, and the best index known; then regrets elsewhere."""
+    errors = [f"{found['standard error'][0]:.3f}" for found in _parts("recipe").values()]
     return "\n".join(
         [
-            "# Against the paper",
+            "# Against the paper and every rival",
             "",
             "Mean regret per episode; less is better. *Tuned* is `tsgrad.train(problem, horizon=...)` with its",
             "defaults, for seeds 0 to 4, on 100,000 fresh episodes that are the same for all policies. *Best in the",
@@ -93,8 +156,7 @@ def results_page() -> str:
             "",
             f"Paired standard errors of the difference from the index: {min(errors)} to {max(errors)}.",
             "",
-            "    python benchmarks/recipe.py",
-            "",
+            *_commands("recipe"),
             "## Every table and figure of the paper",
             "",
             "`tsgrad reproduce all --out runs/paper` trains with each of the paper's estimators, plays its rivals",
@@ -102,6 +164,7 @@ def results_page() -> str:
             "first look.",
             "",
             *_printed_tables(),
+            *_sections(RESULTS_PROGRAMS),
         ]
     )
 
@@ -113,9 +176,9 @@ def _printed_tables() -> list[str]:
     names = list(SETTINGS)
     rows = dict.fromkeys(row for setting in SETTINGS.values() for row in (*setting.trained, *setting.rivals))
     lines = [
-        "Printed regrets, with standard errors:",
+        "Regrets that the paper prints, with standard errors:",
         "",
-        f"| | {' | '.join(names)} |",
+        f"| policy | {' | '.join(names)} |",
         "|---" * (len(names) + 1) + "|",
     ]
     for row in rows:
@@ -125,77 +188,50 @@ def _printed_tables() -> list[str]:
     return [*lines, ""]
 
 
-def measurements_page() -> str:
-    """All other results, by the program that made them."""
-    results = list(_all_results())
-    lines = ["# Speed and reliability", "", "What the programs wrote, each with its command.", ""]
-    for path in _scripts():
-        own = [result for result in results if _script(result) == path.stem]
-        if path.stem == "recipe" or not own:
-            continue
-        lines += [f"## {path.stem.replace('_', ' ')} {{#{path.stem.replace('_', '-')}}}", "", f"{_summary(path)}.", ""]
-        for result in own:
-            lines += [f"**{result['part']}**: `{result['command']}`", "", *_table(result["results"]), ""]
-    return "\n".join(lines)
+def _page(title: str, programs: dict[str, str]) -> str:
+    """A page of nothing but results."""
+    sections = _sections(programs) or ["No results are kept for this page; [the programs](index.md) are there.", ""]
+    return "\n".join([f"# {title}", "", *sections])
 
 
-def _table(results: Any) -> list[str]:
-    r"""Results as a table: one row for each entry, and one column for each key of its entries.
-
-    >>> print("\n".join(_table({"a": {"x": 1.0, "y": 2.5}})))
-    | | x | y |
-    |---|---|---|
-    | a | 1 | 2.5 |
-    """
-    if isinstance(results, dict):
-        results = {f"{key}{_of_seeds(value)}": _typical(value) for key, value in results.items()}
-        if any(isinstance(value, dict) for value in results.values()):
-            results = {key: value if isinstance(value, dict) else {"": value} for key, value in results.items()}
-    if not isinstance(results, dict) or not all(isinstance(value, dict) for value in results.values()):
-        flat = results if isinstance(results, dict) else dict(enumerate(results))
-        return ["| | |", "|---|---|", *(f"| {key} | {_cell(value)} |" for key, value in flat.items())]
-    columns = list(dict.fromkeys(key for row in results.values() for key in row))
-    rows = (f"| {name} | {' | '.join(_cell(row.get(key)) for key in columns)} |" for name, row in results.items())
-    return [f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|", *rows]
+def _sections(programs: dict[str, str]) -> list[str]:
+    """For each program whose results are kept: what it measures, in its own words, its tables and its commands."""
+    lines = []
+    for program, title in programs.items():
+        if parts := _parts(program):
+            about = _paragraphs(BENCHMARKS / f"{program}.py")
+            lines += [f"## {title} {{#{_anchor(program)}}}", ""]
+            lines += [line for paragraph in about for line in (paragraph, "")]
+            lines += [*TABLES.get(program, any_tables)(parts), "", *_commands(program)]
+    return lines
 
 
-def _of_seeds(value: Any) -> str:
-    """What is said of a row that stands for several seeds, each a record of its own."""
-    return f" (median of {len(value)} seeds)" if _is_seeds(value) else ""
+def _parts(program: str) -> dict[str, Any]:
+    """What a program found, by part."""
+    return {found.part: found.results for found in all_written() if found.program == program}
 
 
-def _typical(value: Any) -> Any:
-    """The median over seeds of each entry, where there are several."""
-    if not _is_seeds(value):
-        return value
-    return {key: statistics.median(record[key] for record in value) for key in value[0]}
+def _commands(program: str) -> list[str]:
+    """The commands that made a program's results, each once, with the version that they ran."""
+    made = [found for found in all_written() if found.program == program]
+    commands = dict.fromkeys(f"    {found.command}  # tsgrad {found.version}" for found in made)
+    return [*commands, ""]
 
 
-def _is_seeds(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(record, dict) for record in value)
+def _anchor(program: str) -> str:
+    return program.replace("_", "-")
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_cell(inner)}" for key, inner in value.items())
-    if isinstance(value, list):
-        return ", ".join(map(_cell, value))
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+def _paragraphs(path: Path) -> list[str]:
+    """A program's docstring without the command lines in it."""
+    paragraphs = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")
+    return list(_prose(paragraphs))
 
 
-def _scripts() -> list[Path]:
-    return [path for path in sorted(BENCHMARKS.glob("*.py")) if path.stem not in SHARED]
-
-
-def _all_results() -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted(RESULTS.glob("*.json"))]
-
-
-def _script(result: dict[str, Any]) -> str:
-    return Path(result["command"].split()[1]).stem
-
-
-def _summary(path: Path) -> str:
-    """The first sentence of a program's docstring."""
-    first = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].replace("\n", " ")
-    return first.rstrip(".").replace("|", "\\|")
+def _prose(paragraphs: Iterable[str]) -> Iterable[str]:
+    for paragraph in paragraphs:
+        sentences = re.split(r"(?<=\.)\s+", paragraph.strip().replace("|", "\\|"))
+        # What a program prints is what the tables show.
+        told = [sentence for sentence in sentences if not sentence.startswith(("python ", "Prints", "Each prints"))]
+        if told:
+            yield " ".join(told).replace("\n", " ")

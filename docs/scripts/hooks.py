@@ -39,7 +39,7 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
 
     def mathml(found: re.Match[str]) -> str:
         display = "block" if found[1] == "div" else "inline"
-        return convert(html.unescape(found[2]), display=display)
+        return tidied(convert(html.unescape(found[2]), display=display))
 
     def inlined(found: re.Match[str]) -> str:
         path = (ROOT / "docs" / page.file.src_uri).parent / found[2]
@@ -49,6 +49,21 @@ def on_page_content(content: str, page: Any, **_: Any) -> str:
         return "".join(f'<div class="figure {width}">{drawing}</div>' for width, drawing in drawings.items())
 
     return _FIGURE.sub(inlined, _EQUATION.sub(mathml, content))
+
+
+RELATIONS = {"&#x0007E;": "&#x0223C;", "&#x02AB0;": "&#x02AB0;"}  # as the converter writes them, and as they should be
+
+
+def tidied(formula: str) -> str:
+    """MathML in which relations have space around them and words are in one piece.
+
+    >>> tidied('<mi>X</mi><mi>&#x0007E;</mi><mi mathvariant="normal">n</mi><mi mathvariant="normal">o</mi>')
+    '<mi>X</mi><mo>&#x0223C;</mo><mi>no</mi>'
+    """
+    for written, relation in RELATIONS.items():
+        formula = formula.replace(f"<mi>{written}</mi>", f"<mo>{relation}</mo>")
+    words = r'(?:<mi mathvariant="normal">\w</mi>){2,}'
+    return re.sub(words, lambda word: f"<mi>{re.sub('<[^>]*>', '', word[0])}</mi>", formula)
 
 
 def on_post_build(config: Any, **_: Any) -> None:

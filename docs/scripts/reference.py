@@ -25,6 +25,7 @@ AREAS = {
     "evaluate": ("Comparison and bounds", "Policies on common episodes, limits on regret, checks of a model."),
     "training": ("Training", "From a start to a tuned policy."),
     "live": ("Live experiments", "Priors from past data, evaluation on logs, retuning."),
+    "experiments": ("Sweeps", "One training for every combination of values of some fields."),
     "report": ("Reports", "Pages about runs."),
     "testing": ("Checks for your own classes", "What every problem and policy must pass."),
     "foundations": ("Randomness, names and errors", "Addresses of random numbers, names in files, errors."),

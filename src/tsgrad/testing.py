@@ -4,7 +4,7 @@
     >>> check_problem(GaussianBandit(arms=2))
 
 Statistical checks have fixed seeds and bounds that a right class passes with a false-alarm rate below one in a
-million a check.
+million per check.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ from tsgrad.streams import Address, Noise, Purpose, Stream
 
 _FALSE_ALARM = 1e-6
 _EPISODES = 4096
-_DRAWS = 31  # of the posterior, an episode
+_DRAWS = 31  # of the posterior, per episode
 
 
 class CheckFailed(AssertionError):
@@ -333,7 +333,7 @@ def _check_score(policy: SamplingPolicy, problem: Problem, horizon: int, seed: i
             if not abs(found - expected) <= 1e-6 * abs(expected) + 1e-12 * (1 + abs(level)) + 1e-9:
                 where = names[index] if every else "a random direction"
                 raise CheckFailed(
-                    f"law: along {where} the log-density changes by {found / 1e-3:.6g} a unit, its derivative says"
+                    f"law: along {where} the log-density changes by {found / 1e-3:.6g} per unit, its derivative says"
                     f" {expected / 1e-3:.6g}: law must be deterministic, and differentiable in the meta-parameters"
                 )
 

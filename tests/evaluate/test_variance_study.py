@@ -139,7 +139,12 @@ def test_names_that_look_like_markup(study):
     ("policy", "pairs", "options", "message"),
     [
         (tg.Thompson(), ["obs/null"], {}, "policy must have meta-parameters for a study of gradients, got Thompson"),
-        (POLICY, ["q/value"], {}, r"estimators must have one that is right whatever the model .* got q/value"),
+        (
+            POLICY,
+            ["q/value"],
+            {},
+            r"estimators must include one that is unbiased even if the model is wrong, .* got q/value",
+        ),
         (POLICY, ["obs/null"], {"horizon": 0}, "horizon must be an integer >= 1, got 0"),
         (POLICY, ["obs/null"], {"episodes": 1}, "episodes must be an integer >= 2, got 1"),
     ],

@@ -44,7 +44,7 @@ def test_every_kind_of_scenario_is_there_for_a_trained_policy():
     fewer = found["Two arms fewer, the last ones"].conditions.mask(10)
     assert fewer[:, 0].all()
     assert not fewer[:, 1:].any()
-    early = found["Stopped half way, and the policy is not told"]
+    early = found["Stopped half way, unknown to the policy"]
     assert (early.horizon, early.policy.horizon) == (5, 10)
     assert found["Rewards 2 steps later than planned"].conditions.delay.tolist() == [0, 0, 1]
 
@@ -117,7 +117,7 @@ def test_the_verdict_says_where_it_turns_into_a_loss():
     assumed, good, bad = (Kept(said, 10.0, gain, 0.2, 0.3) for said, gain in (("A", 3), ("B", 1), ("C", -1)))
     assert Robustness([assumed, good, bad]).verdict == "The gain turns into a loss in 1 of 2 scenarios: c."
     assert "In none of 1 scenarios" in Robustness([assumed, good]).verdict
-    assert str(good).endswith("10.0% of the regret where 30.0% was assumed.")
+    assert str(good).endswith("10.0% of the regret (30.0% as assumed).")
 
 
 @pytest.mark.parametrize(

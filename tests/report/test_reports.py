@@ -207,7 +207,7 @@ def test_reports_say_only_what_exceeds_its_error():
     curves = [np.linspace(0, 25.77, 10), np.linspace(0.85, 20.77, 10)]
     assert "Training invests: it loses 0.2 more in steps 1–2" in paragraphs(compared(5.0, 0.05, curves=curves))
     assert "Of the gain, 0% is made early" in paragraphs(compared(5.0, 0.5, curves=curves))
-    assert "no gain to be told apart by time" in paragraphs(compared(0.5, 0.4))
+    assert "no gain to divide over time" in paragraphs(compared(0.5, 0.4))
     no_gain = compared(0.5, 0.4)
     assert "removed" not in limit_section(no_gain, "trained", no_gain.bound).paragraphs[0]
 

@@ -250,7 +250,7 @@ def test_what_can_not_be_estimated_is_refused():
     assert "world must be 'true'" in refused(tg.Estimator("mean", "self", world="posterior"), batch=3)
     wants = tg.Estimator("mean", "self", gradient="score")
     assert "gradient must be 'pathwise'" in refused(wants, batch=3, allocation="proportional")
-    assert "can't be had here" in refused(tg.Estimator("mean", "self", gradient="pathwise"), delay=1)
+    assert "is not available here" in refused(tg.Estimator("mean", "self", gradient="pathwise"), delay=1)
     with pytest.raises(tg.BadInput, match="of conditions it knows 'available' alone"):
         tg.simulate(
             BERNOULLI,

@@ -1,4 +1,4 @@
-"""The command line: one file per command."""
+"""The command line: one file per command. Help imports neither NumPy nor JAX: commands import what they need."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.cli.compare import compare
 from tsgrad.cli.engines import engines
 from tsgrad.cli.evaluate import evaluate
@@ -88,17 +87,18 @@ def run() -> NoReturn:
         sys.exit(1)  # as typer says where it is the first to notice
     except (typer.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
-    except BadInput as error:
-        print(f"tsgrad: {error}", file=sys.stderr)
-        sys.exit(2)
     except WrongUsage as error:
         message = " ".join(error.format_message().split())
         if message:  # without a command, help was printed instead
             print(f"tsgrad: {message}{_received(error)} (see tsgrad --help)", file=sys.stderr)
         sys.exit(2)
-    except TrainingStopped as error:
+    except (ValueError, ArithmeticError) as error:
+        from tsgrad.checks import BadInput, TrainingStopped
+
+        if not isinstance(error, BadInput | TrainingStopped):
+            raise
         print(f"tsgrad: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, BadInput) else 1)
 
 
 def _received(error: Any) -> str:

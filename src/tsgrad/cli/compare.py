@@ -12,7 +12,7 @@ from tsgrad.cli.workers import WorkersName, named_workers
 def compare(
     problem: Annotated[Path, typer.Argument(help="Where the problem and the horizon are: a configuration or a run.")],
     policies: Annotated[list[str] | None, typer.Argument(help=f"Policies: {NAMES}")] = None,
-    horizon: Annotated[int | None, typer.Option(help="Steps an episode, if other than the configuration's.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Steps per episode, if other than the configuration's.")] = None,
     episodes: Annotated[int, typer.Option(help="How many fresh episodes.")] = 10_000,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
     reference: Annotated[

@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from tsgrad.checks import BadInput
-
 
 def evaluate(
     log: Annotated[Path, typer.Argument(help="The log: a CSV or Parquet file, as `tsgrad ledger export` writes.")],
     policy: Annotated[Path | None, typer.Option(help="A policy file to replay, on a log of uniform choices.")] = None,
-    share: Annotated[list[str] | None, typer.Option(help="A fixed policy: ARM=SHARE, once an arm.")] = None,
+    share: Annotated[list[str] | None, typer.Option(help="A fixed policy: ARM=SHARE, once per arm.")] = None,
     arm: Annotated[str, typer.Option(help="The column that says which arm was played.")] = "arm",
     reward: Annotated[str, typer.Option(help="The column of rewards.")] = "reward",
-    propensity: Annotated[str, typer.Option(help="The column of the chance that the arm had.")] = "propensity",
+    propensity: Annotated[
+        str, typer.Option(help="The column of the probability with which the arm was chosen.")
+    ] = "propensity",
     replays: Annotated[int, typer.Option(help="How often to replay.")] = 20,
 ) -> None:
     """Estimates what a policy would have earned: `tsgrad evaluate log.parquet --share red=0.5 --share blue=0.5`."""
@@ -32,4 +32,6 @@ def _named_share(text: str) -> tuple[str, float]:
     try:
         return name, float(number)
     except ValueError:
+        from tsgrad.checks import BadInput
+
         raise BadInput(f"share must be ARM=SHARE, such as red=0.5, got {text!r:.80}") from None

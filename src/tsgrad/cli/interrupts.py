@@ -13,9 +13,9 @@ INTERRUPTED = 130
 
 
 def leave(message: str = "") -> NoReturn:
-    """Ends the process here and now, with what was printed so far.
+    """Ends the process at once, with what was printed so far.
 
-    Python's own farewell would wait for threads of XLA that an interrupt left in pieces, and crash in half of the
+    Python's own shutdown would wait for threads of XLA that an interrupt left in pieces, and crash in half of the
     cases. Files are written whole or not at all, so that nothing is lost by it.
     """
     with contextlib.suppress(OSError, ValueError):

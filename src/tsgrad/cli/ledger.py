@@ -5,11 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tsgrad.checks import BadInput, needs_extra
-
 Url = Annotated[str, typer.Argument(help="The ledger: sqlite:///file.db or postgresql://user@host/db.")]
 
-ledger_app = typer.Typer(no_args_is_help=True, help="Looks into the ledger of an experiment.")
+ledger_app = typer.Typer(no_args_is_help=True, help="Checks and exports the ledger of an experiment.")
 
 
 @ledger_app.command()
@@ -25,7 +23,9 @@ def export(
 
 @ledger_app.command()
 def check(ledger: Url) -> None:
-    """Reads all of a ledger and says whether it is whole; ends with 1 where it is not."""
+    """Reads a whole ledger and says whether it is consistent; exit code 1 if it is not."""
+    from tsgrad.checks import needs_extra
+
     with needs_extra("live"):
         from tsgrad_runtime.inspection import inspected
 
@@ -40,6 +40,8 @@ def check(ledger: Url) -> None:
 
 
 def _with(url: str, work: Any) -> Any:
+    from tsgrad.checks import BadInput, needs_extra
+
     with needs_extra("live"):
         from tsgrad_runtime.ledger import Ledger, LedgerDown
 

@@ -6,8 +6,6 @@ import pkgutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tsgrad.checks import BadInput, check_choice
-
 if TYPE_CHECKING:
     from tsgrad.policies import Policy, Saved
 
@@ -17,6 +15,7 @@ NAMES = "by name, with options as in `scaled-thompson:factor=0.7`; the folder of
 def named_policy(name: str) -> "Policy | Saved":
     """A policy file or the folder of a run, whole; or a kind with its options: `kind:option=value,option=value`."""
     from tsgrad import policies
+    from tsgrad.checks import BadInput, check_choice
     from tsgrad.policies import Policy, load
     from tsgrad.registry import from_data, kinds
 
@@ -37,6 +36,8 @@ def named_policy(name: str) -> "Policy | Saved":
 
 def _options(name: str, text: str) -> dict[str, Any]:
     """`a=1,b=left` as {"a": 1, "b": "left"}: numbers where they are, words otherwise."""
+    from tsgrad.checks import BadInput
+
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")

@@ -15,19 +15,19 @@ def report(
     robustness: Annotated[
         bool | None,
         typer.Option(
-            help="Whether to try a run where things are not as assumed; by default where it has no conditions."
+            help="Whether to test the run where its assumptions are wrong; by default if it has no conditions."
         ),
     ] = None,
     without: Annotated[
         Path | None, typer.Option(help="A run of the same problem without these conditions: what ignoring them costs.")
     ] = None,
     arms: Annotated[str | None, typer.Option(help="The names of a run's arms, with commas between them.")] = None,
-    unit: Annotated[str, typer.Option(help="What a reward is one of, such as clicks.")] = "reward",
+    unit: Annotated[str, typer.Option(help="The unit of a reward, such as clicks.")] = "reward",
     figures: Annotated[bool, typer.Option(help="Whether to write figures too, as PNG, SVG and PDF.")] = False,
 ) -> None:
-    """Writes the page of a run, to read and to send: `tsgrad report runs/hetero`.
+    """Writes the report of a run, one page: `tsgrad report runs/hetero`.
 
-    Reproductions and sweeps were evaluated already; their page and figures are made again from what was found.
+    Reproductions and sweeps are not evaluated again: their page and figures are made from the results they have.
     """
     from tsgrad.report import write_reproduction_report, write_run_report, write_sweep_report
 

@@ -24,9 +24,9 @@ def reproduce(
 ) -> None:
     """Makes the paper's tables and figures again: `tsgrad reproduce hetero --out runs/paper`.
 
-    Trains with the paper's five estimators and hyper-parameters, steps 0.4 as long as printed, once more as printed,
-    and with our own recipe; plays all and their rivals on common fresh episodes, and writes tables, figures and a
-    report beside what the paper prints.
+    Trains with the paper's five estimators and hyper-parameters, once with 0.4 of its learning rates and once with the
+    rates as printed, and with our own recipe; plays the policies and their rivals on common fresh episodes, and writes
+    tables, figures and a report, with the printed values beside ours.
     """
     from tsgrad.checks import BadInput, check_choice
     from tsgrad.evaluate.tables import print_whole

@@ -5,8 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from tsgrad.checks import BadInput, needs_extra
-
 
 def retune(
     folder: Annotated[Path, typer.Argument(help="The run whose policy was deployed.")],
@@ -15,7 +13,11 @@ def retune(
     iterations: Annotated[int | None, typer.Option(help="Of training, if other than the default.")] = None,
     episodes: Annotated[int | None, typer.Option(help="Each iteration, if other than the default.")] = None,
 ) -> None:
-    """Trains the next version: `tsgrad retune runs/a --ledger sqlite:///a.db --out runs/b`. Ends with 1 without one."""
+    """Trains the next version: `tsgrad retune runs/a --ledger sqlite:///a.db --out runs/b`.
+
+    Exit code 1 if it is no better than the policy deployed.
+    """
+    from tsgrad.checks import BadInput, needs_extra
     from tsgrad.live import retune as run_retuning
 
     with needs_extra("live"):

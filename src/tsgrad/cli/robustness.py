@@ -11,7 +11,7 @@ def robustness(
     episodes: Annotated[int, typer.Option(help="How many fresh episodes for each scenario.")] = 4096,
     seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
 ) -> None:
-    """Shows what is left of a gain where things are not as assumed: `tsgrad robustness runs/a`."""
+    """Shows how much of a gain is left where the assumptions are wrong: `tsgrad robustness runs/a`."""
     from tsgrad.live import robustness as measured
     from tsgrad.training import RunFolder
 

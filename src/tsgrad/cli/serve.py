@@ -1,13 +1,10 @@
 """`tsgrad serve`."""
 
 import os
-import secrets
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from tsgrad.checks import BadInput, needs_extra
 
 
 def serve(
@@ -20,9 +17,9 @@ def serve(
     wait: Annotated[float | None, typer.Option(help="Seconds after which the default reward counts.")] = None,
     default: Annotated[float, typer.Option(help="The reward that counts after the wait.")] = 0.0,
     batch: Annotated[
-        int | None, typer.Option(help="Renew the belief every so many decisions; as trained for unless given.")
+        int | None, typer.Option(help="Update the belief every so many decisions; by default as in training.")
     ] = None,
-    rate: Annotated[float, typer.Option(help="Requests a second, at most.")] = 20_000.0,
+    rate: Annotated[float, typer.Option(help="Requests per second, at most.")] = 20_000.0,
     renewal: Annotated[float, typer.Option(help="Seconds after which other processes' rewards are learned.")] = 1.0,
 ) -> None:
     """Serves decisions over HTTP: `tsgrad serve policy.json --ledger sqlite:///experiment.db`.
@@ -30,6 +27,10 @@ def serve(
     Requests carry a bearer token: that in the environment variable TSGRAD_TOKEN decides and reports rewards, that in
     TSGRAD_ADMIN_TOKEN may do all. Where they are not set, fresh ones are printed.
     """
+    import secrets
+
+    from tsgrad.checks import BadInput, needs_extra
+
     with needs_extra("live"):
         import uvicorn
 

@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tsgrad.cli.interrupts import INTERRUPTED, leaving
 from tsgrad.cli.workers import WorkersName, named_workers
@@ -29,19 +27,22 @@ def sweep(
 
     Every combination is a run in `runs/`, and the gains are tabled in `table.csv`, `table.parquet` and `report.html`.
     """
+    from rich import progress
+    from rich.console import Console
+
     from tsgrad.evaluate.tables import print_whole
     from tsgrad.experiments import sweep as run_sweep
     from tsgrad.report import write_sweep_report
 
     who = named_workers(workers)
     stopped = f"Stopped. Continue with: tsgrad sweep {configuration} --out {out} --resume"
-    bar = Progress(
-        TextColumn("training"),
-        BarColumn(bar_width=12),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+    bar = progress.Progress(
+        progress.TextColumn("training"),
+        progress.BarColumn(bar_width=12),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("left"),
+        progress.TimeRemainingColumn(),
         console=Console(stderr=True),
     )
     task = bar.add_task("training", total=None)

@@ -28,7 +28,7 @@ A configuration file:
     [training]
     horizon = 50
     episodes = 1000
-    iterations = 100
+    iterations = 60
     learning_rate = 2.0   # of the natural gradient; falls to zero, schedule = "constant" keeps it
     seed = 0
 """

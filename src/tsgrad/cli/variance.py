@@ -5,16 +5,16 @@ from typing import Annotated
 
 import typer
 
-from tsgrad.checks import BadInput, check_choice
 from tsgrad.cli.workers import WorkersName, named_workers
 
 
 def variance(
-    problem: Annotated[Path, typer.Argument(help="A configuration, or a run: then its policy is looked at.")],
+    problem: Annotated[Path, typer.Argument(help="A configuration, or a run, whose policy is then studied.")],
     pairs: Annotated[
-        list[str] | None, typer.Argument(help="Pairs like `mean/self`; by default all that take less than minutes.")
+        list[str] | None,
+        typer.Argument(help="Pairs like `mean/self`; by default all that take less than a few minutes."),
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Steps an episode, if other than the configuration's.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Steps per episode, if other than the configuration's.")] = None,
     episodes: Annotated[int, typer.Option(help="How many episodes; pairs with look-aheads may get fewer.")] = 16_384,
     seed: Annotated[int, typer.Option(help="Which episodes.")] = 0,
     out: Annotated[
@@ -28,6 +28,7 @@ def variance(
     engine that would be used. Options of the configuration's estimator apply to all pairs that take them.
     """
     from tsgrad.artefact import write_text
+    from tsgrad.checks import BadInput, check_choice
     from tsgrad.cli.policies import named_policy
     from tsgrad.evaluate import admissible, affordable, estimator_pairs, variance_study
     from tsgrad.evaluate.tables import print_whole
@@ -64,7 +65,7 @@ def variance(
     print_whole(study.table())
     left_out = [] if pairs else [name for name in known if name not in chosen]
     if left_out:
-        typer.echo(f"Left out, because they look ahead for minutes: {' '.join(left_out)}; name them to have them.")
+        typer.echo(f"Left out, because their look-aheads take minutes: {' '.join(left_out)}; name them to have them.")
     typer.echo(study.advice)
     if out is not None:
         from tsgrad.report.variance_chart import write_variance_chart

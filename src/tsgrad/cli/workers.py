@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tsgrad.checks import BadInput
-
 if TYPE_CHECKING:
     from tsgrad.simulation import Workers
 
@@ -22,6 +20,7 @@ WorkersName = Annotated[
 
 def named_workers(name: str) -> "Workers":
     """The workers of a name: `local`, `ray`, or `ray:ADDRESS`."""
+    from tsgrad.checks import BadInput
     from tsgrad.simulation import LOCAL, RayWorkers
 
     kind, colon, address = name.partition(":")

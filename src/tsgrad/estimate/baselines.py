@@ -1,4 +1,4 @@
-"""Baselines B_t: what is subtracted from the metric to calm the gradient.
+"""Baselines B_t: what is subtracted from the metric to reduce the variance of the gradient.
 
 A baseline is admissible where, given H_{t-1}, it is independent of the pseudo-action at t: it may read the instance,
 other rollouts and the past, never what this rollout's draw at t led to.
@@ -21,11 +21,11 @@ from tsgrad.simulation import Episode
 class Baseline(eqx.Module):
     """A baseline. Yours is a subclass with this method; register it under a name to resume runs that use it.
 
-    It states its facts: `coupled` says whether it depends on the metric in use; `compares_rollouts` whether it needs
-    several rollouts of an episode; `reads_world` whether it reads the instance, which world="posterior" draws from the
-    model; `looks_ahead` whether it plays on from every step, `lookaheads` times; `single_users` whether it is for steps
-    of one user alone, seen before the next, with nobody after the end. No baseline trusts the model: whatever
-    is independent of the draw at t biases nothing.
+    Class variables state its properties: `coupled` says whether it depends on the metric in use; `compares_rollouts`
+    whether it needs several rollouts of an episode; `reads_world` whether it reads the instance, which
+    world="posterior" draws from the model; `looks_ahead` whether it plays on from every step, `lookaheads` times;
+    `single_users` whether it needs steps of one user each, whose reward is seen before the next step, and no users
+    after the end. No baseline relies on the model: what is independent of the draw at t adds no bias.
     """
 
     coupled: ClassVar[bool] = True

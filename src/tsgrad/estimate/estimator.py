@@ -143,7 +143,7 @@ class Estimator(eqx.Module):
                     " use metric 'obs', 'mean' or 'bayes' and baseline 'null', 'oracle' or 'self'"
                 )
         if self.world == "posterior" and not (conditions.every_user and conditions.at_once):
-            raise BadInput("world must be 'true' in batches and with delays: what was seen there is not all there was")
+            raise BadInput("world must be 'true' in batches and with delays: not all rewards are seen there")
         if not problem.model.exact_posterior and not self.right_whatever_the_model:
             raise BadInput(
                 f"estimator {self.name} with world={self.world!r} relies on the posterior of"

@@ -303,7 +303,7 @@ def episode_gradients(
 ) -> dict[str, FloatArray]:
     """Each episode's own gradient [N, P], by every estimator, all from one simulated record of the episode.
 
-    What a study of variance needs: estimators see the same rollouts, and differ in nothing but themselves.
+    For studies of variance: all estimators see the same rollouts, so that they differ in nothing else.
 
     Args:
         problem: what is played.

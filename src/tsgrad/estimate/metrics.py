@@ -22,10 +22,10 @@ from tsgrad.simulation import Episode, State, Trajectory, take_step
 class Metric(eqx.Module):
     """A reward metric. Yours is a subclass with these two methods; register it under a name to resume runs that use it.
 
-    It states its facts: `requires` is the kind of problem it is for; `trusts_model` whether it is admissible only where
-    the model is right; `reads_world` whether it reads the world, which world="posterior" draws from the model;
-    `looks_ahead` whether it plays on from every step, `lookaheads` times; `single_users` whether it is for steps of one
-    user alone, seen before the next, with nobody after the end.
+    Class variables state its properties: `requires` is the kind of problem it is for; `trusts_model` whether it is
+    admissible only where the model is right; `reads_world` whether it reads the world, which world="posterior" draws
+    from the model; `looks_ahead` whether it plays on from every step, `lookaheads` times; `single_users` whether it
+    needs steps of one user each, whose reward is seen before the next step, and no users after the end.
     """
 
     requires: ClassVar[type] = Problem
@@ -72,7 +72,7 @@ class SeparableMetric(Metric):
 
 @register("obs")
 class ObservedReward(SeparableMetric):
-    """`obs`: the rewards themselves. Admissible by definition, whatever the model; the noisiest."""
+    """`obs`: the rewards themselves. Admissible by definition, even if the model is wrong; the noisiest."""
 
     def rewards(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
         return jax.vmap(episode.instance.crowd.total)(rollout.reward)

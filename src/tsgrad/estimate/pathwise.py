@@ -42,8 +42,8 @@ def gradient_used(
 ) -> Literal["score", "pathwise"]:
     """Which gradient an estimator gives under conditions: the pathwise one where batches are counted and large.
 
-    In batches that are allocated in proportion it is the only one: counts are all but certain there, and their score is
-    all noise.
+    In batches that are allocated in proportion it is the only one: counts are nearly deterministic there, and their
+    score is mostly noise.
 
         >>> import tsgrad as tg
         >>> problem = tg.GaussianBandit(arms=3)
@@ -64,12 +64,12 @@ def gradient_used(
         why_not = "what a final choice is worth can be differentiated only where the model is right"
     if estimator.gradient == "pathwise" or (proportional and estimator.gradient == "auto"):
         if why_not is not None:
-            raise BadInput(f"gradient 'pathwise' can't be had here: {why_not}")
+            raise BadInput(f"gradient 'pathwise' is not available here: {why_not}")
         return "pathwise"
     if estimator.gradient == "score" and proportional:
         raise BadInput(
-            "gradient must be 'pathwise' with allocation 'proportional': counts are all but certain there, and their"
-            " score is all noise"
+            "gradient must be 'pathwise' with allocation 'proportional': counts are nearly deterministic there, and"
+            " their score is mostly noise"
         )
     if estimator.gradient == "score" or why_not is not None or np.mean(conditions.batch) < LEAST_BATCH:
         return "score"

@@ -228,7 +228,7 @@ def step_products(
     score: ScoreName,
     play: Play,
 ) -> Float[Array, "P P"]:
-    """The outer products of the scores of steps, weighted and summed over steps and rollouts, one an episode [B, T].
+    """The outer products of the scores of steps, weighted and summed over steps and rollouts, one per episode [B, T].
 
     Scores of different steps are uncorrelated, so that the mean over episodes is the Fisher matrix of their decisions.
     The outer product of a whole rollout's score has the same mean, but the noise of all pairs of steps. A policy whose
@@ -308,7 +308,7 @@ def _identity(part: Metric | Baseline) -> Any:
 
 
 def _one_step_only(episode: Episode, advantages: Float[Array, "*R T"]) -> Float[Array, "*R T"]:
-    """The advantages at one step an episode, drawn at its own address, times T; zero at all others."""
+    """The advantages at one step per episode, drawn at its own address, times T; zero at all others."""
     horizon = episode.instance.horizon
     uniform = episode.address.noise(Stream.TIME).uniform(0)
     chosen = jnp.minimum(jnp.ceil(uniform * horizon), horizon)

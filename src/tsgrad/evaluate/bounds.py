@@ -53,7 +53,7 @@ class _Known(NamedTuple):
 
 
 class _BoundEngine(Engine):
-    """Gives what a bound is averaged over, and its controls where arms say what they know: [B, 1 + C] a block."""
+    """Gives what a bound is averaged over, and its controls where arms say what they know: [B, 1 + C] per block."""
 
     name = "jax"
 

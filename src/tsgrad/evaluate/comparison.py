@@ -43,7 +43,7 @@ _TIMED_EPISODES = 4 * BLOCK
 class Comparison(NamedTuple):
     """Policies on common episodes. Prints as a table; differences are paired, episode by episode.
 
-    All that is said about a policy is in `policies`, computed once. Read from a file, it has no single episodes.
+    `policies` has everything that was computed about each. A comparison read from a file has no single episodes.
     """
 
     policies: dict[str, PolicyResult]

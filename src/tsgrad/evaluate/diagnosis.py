@@ -74,7 +74,7 @@ class Diagnosis(NamedTuple):
     def _verdict(self) -> str:
         if self.model_is_wrong:
             return f"The model does not fit these {self.episodes:,} episodes."
-        return f"Nothing in these {self.episodes:,} episodes speaks against the model."
+        return f"Nothing in these {self.episodes:,} episodes contradicts the model."
 
     def _of_gradient(self) -> str:
         test = self.gradient

@@ -52,7 +52,7 @@ def _future_block(
 def best_counts_reward(means: FloatArray) -> FloatArray:
     """The largest sum_k sum_{j < n_k} means[:, j, k] over counts n_k that add up to T; [N, T, K] to [N].
 
-    By max-plus convolution of the arms' cumulative sums, one arm after the other, O(K T^2) an episode. The sums are
+    By max-plus convolution of the arms' cumulative sums, one arm after the other, O(K T^2) per episode. The sums are
     not concave in general, so that nothing faster than trying every count is exact.
 
         >>> best_counts_reward(np.array([[[1.0, 2.0], [5.0, 0.0]]]))  # the first arm twice

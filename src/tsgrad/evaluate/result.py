@@ -50,9 +50,9 @@ class PolicyResult(NamedTuple):
     quantiles: Quantiles  # [3], of regret over episodes: median, 90%, 99%
     worst_decile: float  # mean regret over the tenth of the episodes in which it is largest
     regret_over_time: Numbers  # [T], up to each step
-    pulls: Numbers | None  # [K], an episode; None for infinite sets of arms
+    pulls: Numbers | None  # [K], per episode; None for infinite sets of arms
     microseconds: float | None = None  # a decision, on the engine that played it, once compiled; where it was asked for
-    trained_for: int | None = None  # steps an episode that it was trained for, where these are others than were played
+    trained_for: int | None = None  # its horizon in training, where it was played for another
 
     def data(self) -> dict[str, Any]:
         """As plain data; what is not known of a policy, and need not be, is left out."""

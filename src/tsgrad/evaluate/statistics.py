@@ -12,9 +12,9 @@ QUANTILES = (0.5, 0.9, 0.99)
 
 
 class Gain(NamedTuple):
-    """How much less than the reference a policy loses in an episode, episode by episode.
+    """The regret of the reference less that of a policy, paired by episode.
 
-    `low` to `high` are intervals that hold for all policies of a comparison at once; `p_value` is that of no
+    `low` to `high` are simultaneous confidence intervals for all policies of a comparison; `p_value` is that of no
     difference, corrected for how many there are.
     """
 

@@ -1,4 +1,4 @@
-"""Tables as text: for terminals, CSV, LaTeX, Markdown and HTML, one writer each. What they hold are plain cells."""
+"""Tables as text: for terminals, CSV, LaTeX, Markdown and HTML, one writer each. Cells are plain text."""
 
 import csv
 import html

@@ -221,7 +221,7 @@ def variance_study(
     ]
     if not trusted:
         raise BadInput(
-            "estimators must have one that is right whatever the model to compare with"
+            "estimators must include one that is unbiased even if the model is wrong, to compare with"
             f" (obs or mean with null, oracle or self; obs/null if the world is redrawn), got {', '.join(estimators)}"
         )
     where: dict[str, Any] = {

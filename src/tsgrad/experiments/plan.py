@@ -1,4 +1,4 @@
-"""What a reproduction is to do in one setting, and the folder that holds it to that."""
+"""The plan of a reproduction in one setting, and the folder that belongs to it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,6 +1,6 @@
 """Reproducing a setting: part after part, each once; then what was found as one record and as tables.
 
-And how far it got, on a terminal: the whole and the part at hand, with time left.
+And its progress on a terminal: overall and of the current part, with the time left.
 """
 
 import time
@@ -26,8 +26,8 @@ Watch = Callable[[str, Part, float], object]  # told of setting, part, and the s
 class Reproduction:
     """A setting in its folder: what is to be done, and what is done already.
 
-    Whatever stops it, all that was finished stays, and another object on the same folder goes on from there, to the
-    same files. Only `timing.json` has to do with the clock.
+    If it is stopped, finished parts stay, and another object on the same folder continues, to the same files. Only
+    `timing.json` depends on the clock.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Reproduction:
 def do_apart(
     reproductions: Sequence[Reproduction], workers: Workers, watch: Watch = lambda setting, part, share: None
 ) -> None:
-    """Has the parts of all settings done by workers, side by side, those that take longest first.
+    """Lets workers do the parts of all settings side by side, the longest first.
 
     What is left is to call `run` of each, which finds all of its parts done.
     """

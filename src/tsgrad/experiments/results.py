@@ -63,7 +63,7 @@ class Training(_Record):
 
 
 class Row(_Record):
-    """What stands beside a policy of the comparison: which training it is of, and what the paper prints."""
+    """What a table adds to a policy of the comparison: which training it is of, and what the paper prints."""
 
     name: str  # in the comparison: "mean/self", "mean/self (selected)", "stable", "TS", "IDS"...
     group: Literal["trained", "stable", "rival"]

@@ -97,7 +97,7 @@ def latex_table(results: Results) -> str:
 
 
 def csv_table(results: Results) -> str:
-    """One line a policy, every digit: the comparison, and what the paper prints; then those of rates as printed."""
+    """One line per policy, every digit: the comparison, and what the paper prints; then those of rates as printed."""
     return csv_text(
         [
             record

@@ -131,7 +131,7 @@ def _log_gamma_parts(
 
 
 def log_gamma(shape: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
-    """Log of a Gamma(shape) draw, one a slot."""
+    """Log of a Gamma(shape) draw, one per slot."""
     d, rest = _log_gamma_parts(shape, noise, jnp.arange(shape.shape[0]))
     return jnp.log(d) + rest
 

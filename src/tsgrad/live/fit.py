@@ -120,7 +120,7 @@ def fit_prior(
     law: Family = family_of(family, noise_std)
     units = _units(read_log(log), family, arm, reward, experiment, pulls)
     if len(units.pulls) < 2:
-        raise BadInput("log must hold two arms at least: what one arm pays says nothing about how arms differ")
+        raise BadInput("log must hold at least two arms: what one arm pays says nothing about how arms differ")
     if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
         raise BadInput("log must hold arms that differ: all of them have the same pulls and rewards")
 
@@ -155,7 +155,7 @@ def fit_prior(
 
 
 class _Found(NamedTuple):
-    """Where the likelihood is largest, and whether that left a direction open."""
+    """Where the likelihood is largest, and whether it is flat in some direction."""
 
     law: Family
     free: FloatArray

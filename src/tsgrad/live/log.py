@@ -26,7 +26,7 @@ def read_log(log: str | Path | Mapping[str, Any]) -> Table:
         raise BadInput(f"log must be a CSV or Parquet file, or columns by name, got {type(log).__name__}") from None
     lengths = {len(column) if column.ndim == 1 else -1 for column in columns.values()}
     if len(lengths) != 1 or lengths & {-1, 0}:
-        raise BadInput("log must have columns of one length, with a row at least")
+        raise BadInput("log must have columns of the same length, and at least one row")
     return columns
 
 

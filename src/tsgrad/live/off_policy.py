@@ -16,7 +16,7 @@ _Z = 1.959964
 
 
 class Estimate(NamedTuple):
-    """A mean reward a decision, its standard error and its 95% interval."""
+    """A mean reward per decision, its standard error and its 95% interval."""
 
     value: float
     standard_error: float
@@ -65,7 +65,7 @@ def evaluate_log(
         policy: a policy file in place of a target: it is replayed, learning, on a log whose arms were drawn uniformly.
         arm: the column that says which arm was played.
         reward: the column of rewards.
-        propensity: the column of the chance that the arm had.
+        propensity: the column of the probability with which the arm was chosen.
         reward_model: an array [rows, K] of expected rewards for the doubly robust estimate; each arm's mean in the log
             unless given, in which case the estimate is right only up to the noise of these means.
         replays: how often the log is replayed, on rows drawn from it, for the standard error.
@@ -89,7 +89,9 @@ def evaluate_log(
     if policy is not None:
         return _replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
     if propensity not in table:
-        raise BadInput(f"propensity: the log has no column {propensity!r:.40}: without it, replay is what is left")
+        raise BadInput(
+            f"propensity: the log has no column {propensity!r:.40}: name another, or replay a policy, which needs none"
+        )
     logged = numbers(table, propensity, "propensity")
     if np.any(logged <= 0) or np.any(logged > 1):
         raise BadInput(f"propensity: column {propensity!r:.40} must hold probabilities above 0, got {np.min(logged)}")

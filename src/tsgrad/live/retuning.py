@@ -1,4 +1,4 @@
-"""Back again: from the ledger of a deployed policy to its next version, if there is one that is better."""
+"""From the ledger of a deployed policy to its next version, if a better one is found."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,8 +24,8 @@ LOSS_Z = 2.0  # standard errors by which the new policy may not be worse where i
 
 
 class Retuned(NamedTuple):
-    """What came of it: the prior that the ledger suggests, the new run, whether its policy takes the place of the
-    deployed one, its gain over that where the prior is uncertain, and all of it in words.
+    """What retuning found: the prior fitted to the ledger, the new run, whether its policy replaces the deployed one,
+    and its gain over the deployed one where the prior is uncertain. Prints as sentences.
     """
 
     fit: FittedPrior
@@ -65,7 +65,7 @@ def retune(
         episodes: on which the two are compared where the prior is uncertain.
 
     Returns:
-        What came of it, which `retuned.md` in the folder says too.
+        The result, which `retuned.md` in the folder has as text.
 
     The gain must hold twice, on fresh episodes: with the prior fitted to the ledger, and, as no loss, where that prior
     is drawn from what the data leave open.

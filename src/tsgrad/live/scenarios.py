@@ -1,4 +1,4 @@
-"""What may be otherwise than a policy was trained for: prior, noise, horizon, arms, delays, drift."""
+"""What may differ from what a policy was trained for: prior, noise, horizon, arms, delays, drift."""
 
 import functools
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ MOST_LISTED_USERS = 10_000  # whose walks are followed one by one where arms dri
 
 
 class Scenario(NamedTuple):
-    """A sentence that says what is otherwise, and all that is played then: what both policies are may change, too."""
+    """A sentence that says what differs from the assumptions, and what is played then; policies may change, too."""
 
     said: str
     problem: AnyProblem
@@ -48,9 +48,9 @@ def scenarios(
     policy: Policy | None = None,
     reference: Policy | None = None,
 ) -> Iterator[Scenario]:
-    """What is looked at; as assumed first. Whatever is otherwise, all else is as assumed, the conditions included.
+    """All scenarios, as assumed first. Each changes one thing; everything else is as assumed, the conditions too.
 
-    With a policy, what becomes of it where arms are more and where its clock is not told the horizon.
+    Given a policy, also with more arms, and with another horizon that the policy does not know of.
     """
     model = judged(problem)
     if not conditions.masks_alone:
@@ -61,11 +61,11 @@ def scenarios(
     for said, factor in (("Stopped half way", 0.5), ("Run on for as long again", 2.0)):
         steps = max(int(horizon * factor), 1)
         other = lasting(conditions, horizon, steps)
-        yield Scenario(f"{said}, and the policy is told", problem, steps, other)
+        yield Scenario(f"{said}, known to the policy", problem, steps, other)
         if isinstance(policy, SamplingPolicy):
             users = conditions.users(horizon)
             unaware, plain = (_unaware(one, users) for one in (policy, reference))
-            yield Scenario(f"{said}, and the policy is not told", problem, steps, other, unaware, plain)
+            yield Scenario(f"{said}, unknown to the policy", problem, steps, other, unaware, plain)
     yield from _other_arms(problem, model, horizon, conditions, policy)
     late = sorted({min(max(1, round(share * horizon)), MOST_STEPS_LATER) for share in LATER})
     for steps in late:
@@ -139,7 +139,7 @@ def _taken(tree: Any, numbers: Any) -> Any:
 
 
 def _unaware(policy: Policy | None, users: int) -> Policy | None:
-    """The policy as it plays where nobody tells it the horizon; itself where it has no use for it."""
+    """The policy as it plays without knowing that the horizon has changed; itself where it makes no use of it."""
     if not isinstance(policy, SamplingPolicy) or isinstance(policy, Thompson):
         return policy
     return with_own_clock(policy, users)

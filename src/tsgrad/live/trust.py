@@ -1,4 +1,4 @@
-"""How far a gain can be trusted: what is left of it where things are not as they were assumed to be."""
+"""How far a gain can be trusted: what is left of it where the assumptions are wrong."""
 
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
         return "a loss" if self.gain < -SURE * self.standard_error else "no clear gain"
 
     def __str__(self) -> str:
-        left = "" if self.share_assumed is None else f" where {self.share_assumed:.1%} was assumed"
+        left = "" if self.share_assumed is None else f" ({self.share_assumed:.1%} as assumed)"
         spread = f"{self.gain:.3g} (s.e. {self.standard_error:.2g})"
         return f"{self.said}: {self.verdict} of {spread}, {self.share:.1%} of the regret{left}."
 
@@ -89,9 +89,9 @@ def robustness(
         seed: of the episodes.
 
     Returns:
-        The gain in each scenario, on the same episodes for both policies. Where the policy is not told the horizon, it
-        plays for its own, and after that as at its last step. Of arms that are fewer, the last two are missing; those
-        that are more are like the last two. Regret is against the best arm of each step.
+        The gain in each scenario, on the same episodes for both policies. A policy that does not know the new horizon
+        plays for its own, and after that as at its last step. With fewer arms, the last two are missing; with more,
+        the two added are like the last two. Regret is against the best arm of each step.
 
     `tsgrad.robustness(run)` takes some twenty seconds, most of them to compile. What it looks at:
 

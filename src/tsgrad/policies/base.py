@@ -290,7 +290,7 @@ def with_parameters(policy: Sampling, vector: FloatArray) -> Sampling:
     sizes = [np.size(leaf) for leaf in leaves]
     given = check_array("vector", vector)
     if given.shape != (sum(sizes),):
-        raise BadInput(f"vector must have shape ({sum(sizes)},), one number a meta-parameter, got {given.shape}")
+        raise BadInput(f"vector must have shape ({sum(sizes)},), one number per meta-parameter, got {given.shape}")
     pieces = np.split(given, np.cumsum(sizes)[:-1]) if leaves else []
     shaped = [piece.reshape(np.shape(leaf)) for piece, leaf in zip(pieces, leaves, strict=True)]
     moved: Sampling = eqx.combine(jax.tree.unflatten(structure, shaped), fixed)

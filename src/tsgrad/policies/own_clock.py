@@ -1,4 +1,4 @@
-"""Policies that go by a clock of their own: what they do where nobody tells them that the horizon is another."""
+"""Policies with a clock of their own: how they play when the horizon changes and they don't know it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pretrained policies: for those who will not train."""
+"""Pretrained policies: one for each family of problems, without training."""
 
 from importlib import resources
 
@@ -18,7 +18,7 @@ def pretrained(family: str) -> Bonus:
             means from 0.01 to 0.9). Beyond these ranges it plays as at their ends.
 
     Returns:
-        The policy. Training for the very problem and horizon can only gain on it.
+        The policy. Training for your own problem and horizon can only improve on it.
 
     >>> from tsgrad.problems import GaussianBandit
     >>> from tsgrad.policies import Thompson

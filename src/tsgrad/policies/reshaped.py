@@ -104,7 +104,7 @@ def _(problem: Misspecified, *, shared: bool = False) -> SamplingPolicy:
 class ReshapedGaussian(Memoryless, SamplesWorlds):
     """Draws arm a from N((m + rho S) / (1 + rho N), v fraction_left^gamma / (1 + rho N)).
 
-    N and S count and sum the arm's rewards. The four meta-parameters an arm are prior_mean m, prior_variance v,
+    N and S count and sum the arm's rewards. The four meta-parameters of each arm are prior_mean m, prior_variance v,
     precision_ratio rho and decay gamma; v and rho are held as logarithms. Axes: [K] each, or none where shared.
     At the problem's own values, with no decay, this is plain Thompson sampling.
     """

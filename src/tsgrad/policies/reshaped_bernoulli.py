@@ -26,7 +26,7 @@ BOUND = 8.0  # of logarithms: counts 3,000 times those of the model; float32 los
 class ReshapedBernoulli(Memoryless, SamplesWorlds):
     """Draws arm a from Beta(c (alpha + w successes), c (beta + w failures)), c = fraction_left^-decay.
 
-    The four meta-parameters an arm are the prior counts alpha and beta, the evidence_weight w (these three held as
+    The four meta-parameters of each arm are the prior counts alpha and beta, the evidence_weight w (these three held as
     logarithms) and decay: where it is positive the draw concentrates on its mean as time runs out. Axes: [K] each,
     or none where shared. At the problem's own values, with no decay, this is plain Thompson sampling.
     """

@@ -21,7 +21,7 @@ BOUND = 8.0  # of logarithms: evidence counted up to 3,000 times
 class ReshapedEvidence(Memoryless, SamplesWorlds):
     """Draws from posterior(w fraction_left^-gamma belief): evidence counted w times, and more as time runs out.
 
-    The two meta-parameters an arm are evidence_weight w, held as logarithm, and decay gamma. Axes: [K] each, or
+    The two meta-parameters of each arm are evidence_weight w, held as logarithm, and decay gamma. Axes: [K] each, or
     none where shared. At one and zero this is plain Thompson sampling. A belief's statistics add up over rewards;
     `posterior` must make sense of them at any positive multiple.
     """

@@ -41,7 +41,7 @@ class ReshapedNormal(Memoryless, SamplesWorlds):
         shapes = [np.shape(leaf) for leaf in (self.log_covariance_scale, self.log_precision_ratio, self.decay)]
         if self.prior_mean.ndim != 1 or any(shapes):
             raise BadInput(
-                "prior_mean must have one number a dimension and all other meta-parameters be single numbers, got"
+                "prior_mean must have one number per dimension and all other meta-parameters be single numbers, got"
                 f" shapes {', '.join(map(str, [self.prior_mean.shape, *shapes]))}"
             )
 

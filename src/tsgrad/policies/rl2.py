@@ -125,8 +125,8 @@ def RL2(problem: AnyProblem, *, hidden: int = 32, seed: int = 0) -> RL2Policy:  
 
     Duan, Schulman, Chen, Bartlett, Sutskever and Abbeel (2016), "RL^2: Fast Reinforcement Learning via Slow
     Reinforcement Learning", with our gradient in place of TRPO, and with a state to start from that is learned in place
-    of a flag that says that an episode starts. The network is told neither prior nor horizon: it counts by itself, and
-    holds for the horizon that it was trained for.
+    of a flag that says that an episode starts. The network sees neither prior nor horizon: it counts by itself, and
+    serves only the horizon that it was trained for.
 
         >>> import tsgrad as tg
         >>> problem = tg.BernoulliBandit(arms=2)

@@ -1,4 +1,4 @@
-"""Soft elimination: arms that look worse are played less, the less the surer it is. One number to learn."""
+"""Soft elimination: the worse an arm looks, and the surer that is, the less it is played. One number to learn."""
 
 from typing import Any, NamedTuple
 

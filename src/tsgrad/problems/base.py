@@ -1,6 +1,6 @@
 """What a Bayesian bandit is: a world, rewards drawn from it, and what is believed about it.
 
-Every method speaks of one episode; batching happens outside, once. Classes are abstract or final. What general code
+Every method is about one episode; batching happens outside, once. Classes are abstract or final. What general code
 needs of a problem beyond that, the problem offers as a capability: `FiniteArms`, `IndependentArms`, `TabledArms`
 (see `tsgrad.problems.tabled`), and the facts `exact_posterior` and `normal_arms`.
 """

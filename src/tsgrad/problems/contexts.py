@@ -57,7 +57,7 @@ class GaussianContexts(Endless):
         self.dimension = check_count("dimension", dimension, least=1)
         self.std = check_array("std", std, above=0)
         if self.std.shape not in {(), (dimension,)}:
-            raise BadInput(f"std must be one number or {dimension}, one a dimension, got shape {self.std.shape}")
+            raise BadInput(f"std must be one number or {dimension}, one per dimension, got shape {self.std.shape}")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Arms that change while they are played: what beliefs, which hold all rewards to be of one world, can't follow."""
+"""Arms that change while they are played: beliefs, which assume one world for all rewards, can't follow them."""
 
 import functools
 from typing import Any, ClassVar

@@ -76,7 +76,7 @@ def check_normal_prior(dimension: int | None, prior_mean: Any, prior_covariance:
         (dimension,) = sizes
     dimension = check_count("dimension", dimension, least=1, most=MOST_DIMENSIONS)
     if mean.shape not in {(), (dimension,)}:
-        raise BadInput(f"prior_mean must be one number or {dimension}, one a dimension, got shape {mean.shape}")
+        raise BadInput(f"prior_mean must be one number or {dimension}, one per dimension, got shape {mean.shape}")
     if covariance.ndim < 2 and covariance.shape in {(), (dimension,)}:
         covariance = np.diag(np.broadcast_to(covariance, (dimension,)))
     if covariance.shape != (dimension, dimension):

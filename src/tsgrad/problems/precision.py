@@ -1,4 +1,6 @@
-"""What float32 can carry of a problem. Beyond it nothing would warn: means round together, and one arm is played on."""
+"""What float32 can carry of a problem. Beyond that nothing would warn: the arms' means would round to one
+number, and one arm would always be played.
+"""
 
 import functools
 from collections.abc import Iterator

@@ -82,7 +82,7 @@ class Definitions(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A heading, some sentences, and what they speak of."""
+    """A heading, some sentences, and the tables and pictures that they are about."""
 
     heading: str
     paragraphs: Sequence[str]

@@ -1,4 +1,4 @@
-"""The report of a reproduction: what one of the paper's settings gave, held against what the paper prints."""
+"""The report of a reproduction: what one of the paper's settings gave, compared with what the paper prints."""
 
 import math
 from collections.abc import Mapping

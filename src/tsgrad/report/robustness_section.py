@@ -13,7 +13,7 @@ from tsgrad.report.style import ACCENT, INK, MUTED, PALETTE, PAPER, Width, panel
 def robustness_section(found: Robustness, *, episodes: int) -> Section:
     """All scenarios, as assumed first."""
     text = (
-        f"{found.verdict} All else is as assumed in each scenario, and plain Thompson sampling plays the same"
+        f"{found.verdict} In each scenario everything else is as assumed, and plain Thompson sampling plays the same"
         f" {episodes:,} episodes; regret is against the best arm of each step."
     )
     shares = [f"{100 * kept.share:.0f}%" for kept in found.scenarios]
@@ -78,8 +78,8 @@ def gain_by_scenario(found: Robustness, *, width: Width = "wide") -> Figure:
 def _wrapped(said: str) -> str:
     r"""A sentence in two lines, for a phone.
 
-    >>> _wrapped("Stopped half way, and the policy is told")
-    'Stopped half way, and\nthe policy is told'
+    >>> _wrapped("Stopped half way, known to the policy")
+    'Stopped half way,\nknown to the policy'
     """
     if len(said) < 24:
         return said

@@ -207,7 +207,7 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
     )
     text = (
         f"Training keeps the policy that does best on validation episodes, here that of iteration {selected[0]:,}, and "
-        "hands it back if it beats the start on episodes of yet another kind."
+        "returns it if it beats the start on further episodes, used for nothing else."
     )
     return Section("How training went", [text], [picture])
 

@@ -131,7 +131,7 @@ def limit_section(comparison: Comparison, trained: str, limit: RegretBound) -> S
     ]
     if is_shown(comparison.gains[trained]) and after > limit.regret:
         sentences.append(
-            f"Training removed {percentage(before - after, before - limit.regret)} of what could at most be removed. "
+            f"Training removed {percentage(before - after, before - limit.regret)} of the regret above the limit. "
             "The limit itself may be out of reach for every policy."
         )
     return Section("The limit", [" ".join(sentences)])
@@ -211,11 +211,11 @@ def _curves_to_draw(comparison: Comparison, trained: str, drawn: Sequence[str]) 
 
 
 def _timing_sentence(phases: Sequence[str], saved: FloatArray, gain: Gain, digits: int) -> str:
-    """When the gain is made. What is lost early is spoken of where it exceeds the error of the whole gain, which is
+    """When the gain is made. A loss early on is mentioned where it exceeds the error of the whole gain, which is
     no less than that of a part: what goes well or badly early in an episode goes on to do so.
     """
     if len(phases) < 2 or not is_shown(gain):
-        return "There is no gain to be told apart by time."
+        return "There is no gain to divide over time."
     early, late, total = float(saved[0]), float(saved[-1]), float(np.sum(saved))
     if early < -INTERVAL_Z * gain.standard_error:
         return (

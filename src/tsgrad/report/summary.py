@@ -1,5 +1,5 @@
-"""What a manager asks first: what it earns, in the units of the experiment, by how much more, for which arms, if what
-was assumed is true, and what happens if it is not. How all of it was found comes below.
+"""The summary for a manager: earnings in the units of the experiment, the lift, the arms, what is assumed of them,
+and what happens if that is wrong. The rest of the report says how it was found.
 """
 
 import functools
@@ -87,7 +87,8 @@ def _lift(comparison: Comparison, trained: str, best: float, users: int, unit: s
     if not is_shown(gain):
         return f"{earned}: no gain beyond chance {known}."
     lift = f", a lift of {percentage(gain.mean, best - plain.regret)}" if best > plain.regret else ""
-    return f"{earned}: {more} {known}{lift}. Whoever knew the best arm from the start would earn {fixed(best, digits)}."
+    known_best = f"A policy that knew the best arm from the start would earn {fixed(best, digits)}."
+    return f"{earned}: {more} {known}{lift}. {known_best}"
 
 
 def _earnings(comparison: Comparison, trained: str, best: float, unit: str) -> Table:
@@ -143,8 +144,8 @@ def _spread(ends: Any, words: Words) -> str:
     """From where to where nine arms in ten are; where arms differ, from the lowest to the highest of them."""
     alike = np.allclose(ends, ends[:, :1])
     return (
-        f"It is assumed that {'an arm' if alike else 'the arms, which differ,'} will pay {_range(*ends)} {words.unit} a"
-        " decision, nine times out of ten."
+        f"It is assumed that {'an arm' if alike else 'the arms, which differ,'} will pay {_range(*ends)} {words.unit}"
+        " per decision, nine times out of ten."
     )
 
 

@@ -14,9 +14,19 @@ from tsgrad.report.sweep_report import sweep_report
 
 
 def write_run_report(folder: str | Path, *, figures: bool = False, **options: Any) -> Path:
-    """Writes `report.html` into the folder of a finished training run, and with `figures` a folder of them beside.
+    """Writes `report.html` into the folder of a finished training run.
 
-    Options are those of `run_report`.
+    Args:
+        folder: of the run.
+        figures: whether to write the figures too, as PNG, SVG and PDF, into `figures/`.
+        options: `episodes` and `seed`: of the evaluation; `rivals`: whether to play those that apply; `robustness`:
+            whether to play where the assumptions are wrong (None: if the run has no conditions); `without`: the
+            folder of a run of the same problem that was trained without the conditions; `arms`: their names; `unit`:
+            of a reward, such as "clicks".
+
+    Returns:
+        The path of the page.
+
     """
     return _write(run_report(folder, **options), folder, figures=figures)
 
@@ -38,7 +48,7 @@ def write_reproduction_report(folder: str | Path) -> Path:
 
 
 def write_sweep_report(folder: str | Path, *, figures: bool = False) -> Path:
-    """Writes `report.html` into the folder of a finished sweep, and with `figures` a folder of them beside."""
+    """Writes `report.html` into the folder of a finished sweep; with `figures`, also its figures into `figures/`."""
     return _write(sweep_report(folder), folder, figures=figures)
 
 

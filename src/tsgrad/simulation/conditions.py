@@ -1,5 +1,5 @@
 """Conditions: how an experiment is run. How many users see the same belief, when their rewards are seen, which arms
-there are and what each is owed, and what follows once the experiment has ended.
+there are and the least share of each, and what follows once the experiment has ended.
 """
 
 from typing import Any, Literal

@@ -31,8 +31,8 @@ class RayWorkers(Workers):
     """Processes of a Ray cluster, one core each: `pip install "tsgrad[ray]"`.
 
     `address` is that of the cluster's head, as in "10.0.0.1:6379", or "auto" for the one that this machine is part of;
-    left out, Ray is started here, for this process. `count` is how many workers are busy at most: all cores of the
-    cluster unless told. A process that is connected to Ray already stays so.
+    left out, Ray is started here, for this process. `count` is how many workers are busy at most: by default all cores
+    of the cluster. A process that is connected to Ray already stays so.
 
     Problem, policy and estimator are sent to each worker once, the meta-parameters with every gradient; what comes back
     is what blocks give. A worker that is lost costs the time of what it was at, and nothing else: Ray gives that to
@@ -151,8 +151,8 @@ def all_workers() -> list[EngineReport]:
 
 
 def _let_nobody_else_in() -> None:
-    """Ray listens on every network that the machine is on: whoever wants to come in must know a token that nobody is
-    told. Ray looks for it once, as it is imported; whoever has imported it already has decided on that.
+    """Ray listens on every network that the machine is on: whoever connects must know a token, which is kept secret.
+    Ray looks for it once, when it is imported; a program that has imported it already has decided on that itself.
     """
     if "ray" not in sys.modules:
         os.environ.setdefault("RAY_AUTH_MODE", "token")

@@ -1,4 +1,4 @@
-"""Workers: who computes. Which blocks there are is the workload's to say, what a block gives is the engine's.
+"""Workers: who computes. The workload says which blocks there are, the engine what a block gives.
 
 A block is a pure function of its address, and the host adds blocks in order, so that the answer never changes a bit.
 """
@@ -30,7 +30,7 @@ class Workers(abc.ABC):
 
 
 class LocalWorkers(Workers):
-    """What there is in this process: threads of the native engine, one a processor, and JAX devices, a block each.
+    """What there is in this process: threads of the native engine, one per processor, and JAX devices, one block each.
 
     >>> list(LocalWorkers().each(abs, [-1, 2]))
     [(0, 1), (1, 2)]

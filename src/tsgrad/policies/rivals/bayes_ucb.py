@@ -29,7 +29,7 @@ class BayesUCB(PreparedRival):
     failures), for linear bandits the quantile of x' theta. `quantile` is another level, one number or one per step. At
     level 0 (t = 1) every index is as low as can be: the tie goes to the largest posterior mean, then to the first arm.
 
-    Deterministic, simple and robust, with no horizon to know; explores more than is worth it as the end comes near.
+    Deterministic, simple and robust, with no horizon to know; explores too much near the end.
 
         >>> import tsgrad as tg
         >>> policy = BayesUCB().prepare(tg.GaussianBandit(arms=3), horizon=4)

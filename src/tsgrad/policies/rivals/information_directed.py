@@ -38,7 +38,7 @@ class InformationDirected(PreparedRival):
     information of its next reward about A*, which alone looks at noise. Both by quadrature for Gaussian and Bernoulli
     arms; the variance by 512 draws from the posterior for any others, linear bandits among them.
 
-    Strong where arms teach about each other or differ in what they teach; the dearest rival but for those that plan.
+    Strong where arms teach about each other or differ in what they teach. Only the rivals that plan take longer.
 
         >>> import tsgrad as tg
         >>> tg.simulate(tg.GaussianBandit(arms=1), InformationDirected(), horizon=5, episodes=9, seed=0).pulls.tolist()

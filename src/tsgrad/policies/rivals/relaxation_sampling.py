@@ -49,14 +49,14 @@ class RelaxationSampling(PreparedRival):
 
     Plans use the arms that are available now, as if no others were to the end.
 
-    `penalty` is the price of knowing the future; the dearer, the closer to the optimum and the slower:
+    `penalty` is the price of knowing the future; from the cheapest to compute to the closest to the optimum:
 
     - "FH": the best arm by posterior means after all d - 1 further pulls, m + s sqrt(n / (n + noise^2 / s^2)) Z with
       n = d - 1 and d = T - t + 1. Thompson sampling that stops exploring in time, at the same cost.
     - "V-Zero": the plan that maximises the sum of posterior means as they will be when each pull is made, found by
-      dynamic programming over how often each arm is pulled; plays the arm pulled most. O(K d^2) a decision.
+      dynamic programming over how often each arm is pulled; plays the arm pulled most. O(K d^2) per decision.
     - "INDEX": each arm's sampled future against an arm that surely pays a price, where learning costs what it is worth;
-      plays the arm that is tried at the highest price. Close to the finite-horizon Gittins index. O(K d) a decision,
+      plays the arm that is tried at the highest price. Close to the finite-horizon Gittins index. O(K d) per decision,
       with a large constant.
 
         >>> import tsgrad as tg

@@ -16,7 +16,7 @@ from tsgrad.streams import Noise
 class Uniform(Memoryless, Rival):
     """Plays every available arm with the same probability, whatever was seen: a randomised experiment without end.
 
-    What any learning must beat; its regret is what an experiment costs that is not adaptive.
+    What any learning must beat; its regret is the cost of an experiment that is not adaptive.
 
         >>> import tsgrad as tg
         >>> pulls = tg.simulate(tg.GaussianBandit(arms=4), Uniform(), horizon=100, episodes=500, seed=0).pulls
