@@ -5,7 +5,6 @@ noise: values of normal arms, logits of beta arms, logarithms of gamma arms.
 """
 
 import abc
-import functools
 from typing import Any, Protocol
 
 import numpy as np
@@ -77,27 +76,29 @@ class NormalLaw(ProductLaw):
 
 
 class BetaLaw(ProductLaw):
-    """Independent beta arms, compared by their logits. Axes: [K] each; `both` are alpha and beta, [2, K]."""
+    """Independent beta arms, compared by their logits: alpha and beta of each are `both` [2, K]."""
 
-    def __init__(self, alpha: FloatArray, beta: FloatArray, both: FloatArray | None = None) -> None:
-        self.alpha, self.beta = alpha, beta
-        self.both = np.stack([alpha, beta]) if both is None else both
+    def __init__(self, both: FloatArray) -> None:
+        self.both = both
+        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
 
-    @classmethod
-    def of(cls, both: FloatArray) -> "BetaLaw":
-        """The law with these parameters, [2, K]."""
-        return cls(both[0], both[1], both)
+    @property
+    def alpha(self) -> FloatArray:
+        """Of each arm, [K]."""
+        return np.asarray(self.both[0])
 
-    @functools.cached_property
-    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
-        gammas = GammaDraws(self.both.ravel())
-        return gammas, np.log(gammas.d[: self.alpha.shape[0]] / gammas.d[self.alpha.shape[0] :])
+    @property
+    def beta(self) -> FloatArray:
+        """Of each arm, [K]."""
+        return np.asarray(self.both[1])
 
     def orders(self, noise: Noise, t: int) -> FloatArray:
-        arms = self.alpha.shape[0]
-        gammas, centre = self._gammas
-        rest = gammas.rest(noise, t)
-        return np.asarray(centre + (rest[:arms] - rest[arms:]))
+        arms = self.both.shape[1]
+        if self._gammas is None:
+            self._gammas = GammaDraws(self.both.ravel())
+        draw, boost = self._gammas.parts(noise, t)
+        logit = np.log(draw[:arms] / draw[arms:])
+        return logit if boost is None else logit + (boost[:arms] - boost[arms:])
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return _log_gammas(generator, self.alpha, draws) - _log_gammas(generator, self.beta, draws)
@@ -125,16 +126,15 @@ class GammaLaw(ProductLaw):
 
     def __init__(self, shape: FloatArray, rate: FloatArray) -> None:
         self.shape, self.rate = shape, rate
-
-    @functools.cached_property
-    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
-        gammas = GammaDraws(self.shape)
-        return gammas, np.log(gammas.d)
+        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
 
     def log_draw(self, noise: Noise, t: int) -> FloatArray:
         """Logarithms of the draw of step t."""
-        gammas, centre = self._gammas
-        return centre + gammas.rest(noise, t) - np.log(self.rate)
+        if self._gammas is None:
+            self._gammas = GammaDraws(self.shape)
+        draw, boost = self._gammas.parts(noise, t)
+        logarithm = np.log(draw / self.rate)
+        return logarithm if boost is None else logarithm + boost
 
     orders = log_draw
 

@@ -8,6 +8,7 @@ from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import Law, NormalLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Sampling, Scene
+from tsgrad_runtime.policies.kept import PerBelief, PerStep
 
 
 class Bonus(Sampling):
@@ -41,8 +42,6 @@ class Bonus(Sampling):
         self.ends = {
             name: None if end is None else float(check_array(name, end, above=0)) for name, end in ends.items()
         }
-        self._now: tuple[int, FloatArray] = (-1, np.zeros(0))
-        self._kept: tuple[Any, Any, Any] = (None, None, None)
 
     def prepare(self, model: Model, horizon: int) -> None:
         if None in self.ends.values() and model.contexts:
@@ -54,38 +53,43 @@ class Bonus(Sampling):
         most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
         self.time = (0.0, float(np.log(self.ends["most_left"] or horizon)))
         self.known = (float(np.log(least)), float(np.log(most)))
-        self._kept = (None, None, None)
+        self._now, self._known = PerStep(self._of_time), PerBelief(self._of_known)
 
     def law(self, scene: Scene) -> Law:
         mean, std, of_known = self._known(scene)
-        if self._now[0] != scene.left:
-            x = np.clip(_scaled(np.log(scene.left), *self.time), -1, 1)
-            of_time = np.stack(_chebyshev(x, self.degree))
-            self._now = scene.left, np.tensordot(of_time, self.coefficients, axes=1)  # [2, j]
-        moved = self._now[1] @ of_known
+        moved = self._now(scene.left) @ of_known
         if self.per_arm:
-            moved = moved + self.own
-        return NormalLaw(mean + std * moved[0], std * np.exp(np.clip(moved[1], -3.0, 3.0)))
+            moved += self.own
+        spread = np.exp(np.minimum(np.maximum(moved[1], -3.0), 3.0))
+        return NormalLaw(mean + std * moved[0], std * spread)
 
-    def _known(self, scene: Scene) -> Any:
+    def _of_time(self, left: FloatArray) -> FloatArray:
+        """Coefficients of the polynomials of what is known, [left, bonus or spread, j]."""
+        return np.tensordot(_chebyshev(_scaled(np.log(left), *self.time), self.degree).T, self.coefficients, axes=1)
+
+    def _of_known(self, scene: Scene) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What depends on the belief alone: moments of the arms, and the polynomials of what is known of them."""
-        belief, features, known = self._kept
-        if belief is not scene.belief or features is not scene.features:
-            y = np.clip(_scaled(np.log(scene.model.strength(scene.belief, scene.features)), *self.known), -1, 1)
-            known = *scene.model.moments(scene.belief, scene.features), np.stack(_chebyshev(y, self.degree))
-            self._kept = scene.belief, scene.features, known
-        return known
+        strength = scene.model.strength(scene.belief, scene.features)
+        mean, std = scene.model.moments(scene.belief, scene.features)
+        return mean, std, _chebyshev(_scaled(np.log(strength), *self.known), self.degree)
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders
 
 
-def _scaled(value: Any, low: float, high: float) -> Any:
-    return (2 * value - low - high) / (high - low + (high - low < 1e-6) * 1e-6)
+def _scaled(value: FloatArray, low: float, high: float) -> FloatArray:
+    """From [low, high] to [-1, 1], and no further; where both ends are one, to the middle."""
+    width = high - low + (high - low < 1e-6) * 1e-6
+    return np.minimum(np.maximum(value * (2 / width) - (low + high) / width, -1.0), 1.0)
 
 
-def _chebyshev(x: Any, degree: int) -> list[Any]:
-    terms = [np.ones_like(x), x]
-    for _ in range(degree - 1):
-        terms.append(2 * x * terms[-1] - terms[-2])
-    return terms[: degree + 1]
+def _chebyshev(x: FloatArray, degree: int) -> FloatArray:
+    """T_0(x) to T_degree(x), [degree + 1, n]."""
+    terms = np.ones((degree + 1, x.shape[0]))
+    if degree:
+        terms[1] = x
+        twice = 2 * x
+    for order in range(2, degree + 1):
+        np.multiply(twice, terms[order - 1], out=terms[order])
+        terms[order] -= terms[order - 2]
+    return terms
