@@ -9,7 +9,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-SHARED = {"measure", "live_client"}  # what benchmarks have in common, no benchmarks themselves
+SHARED = {"measure", "live_client", "live_postgresql"}  # what benchmarks have in common, no benchmarks themselves
 RECIPE_ROWS = {
     "standard": "standard: 10 arms, 500 steps",
     "hetero": "heteroscedastic: 5 arms, 50 steps",
