@@ -64,7 +64,7 @@ class GammaDraws:
         self.powers: Any = None  # where a shape is below one: then it is one larger, and a power of a uniform makes up
         if min(shape.tolist()) < 1:  # a fourth of the time that NumPy's own takes, for as few numbers
             small = shape < 1
-            self.powers = np.where(small, 1 / shape, 0.0)
+            self.powers = small / shape
             shape = shape + small
         self.s = np.sqrt(shape - 1 / 3)
 

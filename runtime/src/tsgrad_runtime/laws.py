@@ -108,17 +108,16 @@ class BetaLaw(ProductLaw):
         return -self.alpha * np.logaddexp(0, -y) - self.beta * np.logaddexp(0, y)
 
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        peak = np.log(self.alpha / self.beta)
-        highest = -self.alpha * np.logaddexp(0, -peak) - self.beta * np.logaddexp(0, peak)
-        start = np.sqrt(2 * _FALL * (1 / self.alpha + 1 / self.beta))
+        alpha, beta = self.both
+        total, peak = alpha + beta, np.log(alpha / beta)
+        highest = -total * np.logaddexp(0, -peak) - beta * peak
 
-        def fallen(y: FloatArray) -> FloatArray:
-            return -self.alpha * np.logaddexp(0, -y) - self.beta * np.logaddexp(0, y) - highest
+        def curve(y: FloatArray) -> tuple[FloatArray, FloatArray]:
+            log_sigmoid = -np.logaddexp(0, -y)
+            return total * log_sigmoid - beta * y - highest, alpha - total * np.exp(log_sigmoid)
 
-        def slope(y: FloatArray) -> FloatArray:
-            return self.alpha * _sigmoid(-y) - self.beta * _sigmoid(y)
-
-        return peak, _distance(fallen, slope, peak, -1, start), _distance(fallen, slope, peak, 1, start)
+        start = np.sqrt(2 * _FALL * (1 / alpha + 1 / beta))
+        return peak, *_distances(curve, peak, start)
 
 
 class GammaLaw(ProductLaw):
@@ -148,15 +147,13 @@ class GammaLaw(ProductLaw):
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_shape = np.log(self.shape)
 
-        def fallen(y: FloatArray) -> FloatArray:
-            return self.shape * (y - log_shape) - self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
-
-        def slope(y: FloatArray) -> FloatArray:
-            return -self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
+        def curve(y: FloatArray) -> tuple[FloatArray, FloatArray]:
+            slope = -self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
+            return self.shape * (y - log_shape) + slope, slope
 
         start = np.sqrt(2 * _FALL / self.shape)
-        left = _distance(fallen, slope, log_shape, -1, np.maximum(start, _FALL / self.shape))
-        return log_shape - np.log(self.rate), left, _distance(fallen, slope, log_shape, 1, np.minimum(start, 700.0))
+        both = np.stack([np.maximum(start, _FALL / self.shape), np.minimum(start, 700.0)])
+        return log_shape - np.log(self.rate), *_distances(curve, log_shape, both)
 
 
 class NormalGammaLaw(ProductLaw):
@@ -268,14 +265,15 @@ def _log_gammas(generator: np.random.Generator, shape: FloatArray, draws: int) -
     )
 
 
-def _sigmoid(y: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * (1 + np.tanh(y / 2)))
+_SIDES = np.array([[-1.0], [1.0]])
 
 
-def _distance(fallen: Any, slope: Any, peak: FloatArray, side: int, start: FloatArray) -> FloatArray:
-    """How far from its peak a concave function has fallen enough, by Newton's method, which comes from beyond."""
+def _distances(curve: Any, peak: FloatArray, start: FloatArray) -> FloatArray:
+    """How far below and above its peak a concave function has fallen enough, [2, K], by Newton's method, which comes
+    from beyond; `curve` gives by how much it has fallen at points [2, K], and its slope there.
+    """
     distance = start
     for _ in range(_NEWTON_STEPS):
-        at = peak + side * distance
-        distance = distance - (fallen(at) + _FALL) / np.minimum(side * slope(at), -1e-30)
+        fallen, slope = curve(peak + _SIDES * distance)
+        distance = distance - (fallen + _FALL) / np.minimum(_SIDES * slope, -1e-30)
     return np.asarray(np.maximum(distance, 0.0))
