@@ -138,7 +138,13 @@ _NOTHING = np.zeros((0, 0))
 
 
 def scattered(noises: Sequence[Noise], kinds: Sequence[Kind], steps: Any, slots: Any) -> list[FloatArray]:
-    """Numbers of several noises, one kind each, at the same addresses (step, slot) [n]: [n] for each noise."""
+    """Numbers of several noises, one kind each, at the same addresses (step, slot) [n]: [n] for each noise.
+
+    >>> noise = Noise.of(seed=0, purpose=Purpose.EVALUATION, stream=Stream.POLICY)
+    >>> (normal,) = scattered([noise], ["normal"], np.array([3, 5]), np.array([1, 4]))
+    >>> bool(normal[1] == noise.normal(5, 6)[4])
+    True
+    """
     keys = np.repeat(np.array([noise.key for noise in noises], np.uint32), len(steps), axis=0)
     counters = np.tile(steps, len(noises)), np.tile(slots // 2, len(noises))
     words = threefry2x32((keys[:, 0], keys[:, 1]), counters)
