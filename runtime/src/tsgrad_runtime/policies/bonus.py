@@ -1,5 +1,6 @@
 """The bonus law."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,13 @@ class Bonus(Sampling):
             raise BadInput(f"bonus must have 1, 3, 6, 10 or more coefficients, got shape {both.shape[1:]}")
         self.degree = degree
         terms = [(i, j) for j in range(degree + 1) for i in range(degree + 1 - j)]
-        self.coefficients = np.zeros(
-            (degree + 1, 2, degree + 1)
-        )  # [i of steps left, bonus or spread, j of what is known]
+        chebyshev = np.zeros((degree + 1, 2, degree + 1))  # [i of steps left, bonus or spread, j of what is known]
         for number, (i, j) in enumerate(terms):
-            self.coefficients[i, :, j] = both[:, number]
+            chebyshev[i, :, j] = both[:, number]
+        # Of what is known in powers, which are computed in one call for all arms.
+        powers = [np.polynomial.chebyshev.cheb2poly(row) for row in np.eye(degree + 1)]
+        self.coefficients = chebyshev @ np.stack([np.pad(row, (0, degree + 1 - len(row))) for row in powers])
+        self._exponents = np.arange(degree + 1.0)[:, None]
         self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
         self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
@@ -51,8 +54,8 @@ class Bonus(Sampling):
         known = None if model.contexts else model.strength(model.prior(), getattr(model, "features", None))
         least = self.ends["least_known"] or float(np.min(known))  # type: ignore[arg-type]
         most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
-        self.time = (0.0, float(np.log(self.ends["most_left"] or horizon)))
-        self.known = (float(np.log(least)), float(np.log(most)))
+        self._time = _scale(0.0, float(np.log(self.ends["most_left"] or horizon)))
+        self._strength = _scale(float(np.log(least)), float(np.log(most)))
         self._now, self._known = PerStep(self._of_time), PerBelief(self._of_known)
 
     def law(self, scene: Scene) -> Law:
@@ -64,32 +67,22 @@ class Bonus(Sampling):
         return NormalLaw(mean + std * moved[0], std * spread)
 
     def _of_time(self, left: FloatArray) -> FloatArray:
-        """Coefficients of the polynomials of what is known, [left, bonus or spread, j]."""
-        return np.tensordot(_chebyshev(_scaled(np.log(left), *self.time), self.degree).T, self.coefficients, axes=1)
+        """Coefficients of the polynomials of what is known, [left, bonus or spread, power]."""
+        of_time = np.polynomial.chebyshev.chebvander(self._time(np.log(left)), self.degree)
+        return np.tensordot(of_time, self.coefficients, axes=1)
 
     def _of_known(self, scene: Scene) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What depends on the belief alone: moments of the arms, and the polynomials of what is known of them."""
-        strength = scene.model.strength(scene.belief, scene.features)
+        """What depends on the belief alone: moments of the arms, and the powers of what is known of them."""
+        known = self._strength(np.log(scene.model.strength(scene.belief, scene.features)))
         mean, std = scene.model.moments(scene.belief, scene.features)
-        return mean, std, _chebyshev(_scaled(np.log(strength), *self.known), self.degree)
+        return mean, std, known**self._exponents
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders
 
 
-def _scaled(value: FloatArray, low: float, high: float) -> FloatArray:
+def _scale(low: float, high: float) -> Callable[[FloatArray], FloatArray]:
     """From [low, high] to [-1, 1], and no further; where both ends are one, to the middle."""
     width = high - low + (high - low < 1e-6) * 1e-6
-    return np.minimum(np.maximum(value * (2 / width) - (low + high) / width, -1.0), 1.0)
-
-
-def _chebyshev(x: FloatArray, degree: int) -> FloatArray:
-    """T_0(x) to T_degree(x), [degree + 1, n]."""
-    terms = np.ones((degree + 1, x.shape[0]))
-    if degree:
-        terms[1] = x
-        twice = 2 * x
-    for order in range(2, degree + 1):
-        np.multiply(twice, terms[order - 1], out=terms[order])
-        terms[order] -= terms[order - 2]
-    return terms
+    slope, offset = 2 / width, (low + high) / width
+    return lambda value: np.minimum(np.maximum(value * slope - offset, -1.0), 1.0)
