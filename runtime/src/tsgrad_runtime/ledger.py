@@ -5,6 +5,7 @@ the transaction ends, so that they become visible in the order of their numbers:
 missed nothing below it. What is believed is a function of the events in that order.
 """
 
+import functools
 import json
 import secrets
 import sqlite3
@@ -202,9 +203,8 @@ class Ledger:
             part = asked[start : start + _AT_ONCE]
             rows = connection.exec_driver_sql(self._statements.asked, (*part, *part[:1] * (_AT_ONCE - len(part))))
             for once, kind, arm, features, shown, reward in rows:
-                played = _loaded(arm, "an event") if arm is not None else None
                 seen = _loaded(features, "an event") if features is not None else None
-                found[once] = Event(kind, 0.0, None, played, features=seen, shown=bool(shown), reward=reward)
+                found[once] = Event(kind, 0.0, None, _played(arm), None, seen, None, bool(shown), reward)
         return found
 
     def probe(self) -> None:
@@ -297,6 +297,12 @@ def _begin_immediate(connection: Any) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+@functools.lru_cache(1024)
+def _played(arm: str | None) -> Any:
+    """What a column of arms holds; there are few of them."""
+    return None if arm is None else _loaded(arm, "an event")
+
+
 def _once(event: Event) -> str:
     return f"{_ONCE[event.kind]}:{event.decision}"
 
@@ -326,12 +332,32 @@ def _judged(event: Event, known: dict[str, Event]) -> tuple[Outcome, Event]:
 def _row(numbered: Numbered) -> tuple[Any, ...]:
     """The values of `_COLUMNS`."""
     number, event = numbered
-    written = event._replace(**{name: _written(value) for name in _JSON if (value := getattr(event, name)) is not None})
-    return (number, *written, None if event.decision is None else _once(event))
+    return (
+        number,
+        event.kind,
+        event.at,
+        event.decision,
+        _written_name(event.arm) if isinstance(event.arm, str) else _written(event.arm),
+        event.propensity,
+        _written(event.features),
+        _written(event.available),
+        event.shown,
+        event.reward,
+        _written(event.parameters),
+        event.policy,
+        None if event.decision is None else _once(event),
+    )
 
 
-def _written(value: Any) -> str:
+def _written(value: Any) -> str | None:
+    if value is None:
+        return None
     return json.dumps(value if not hasattr(value, "tolist") else value.tolist())
+
+
+@functools.lru_cache(1024)
+def _written_name(name: str) -> str:
+    return json.dumps(name)
 
 
 def _numbered(row: Any) -> Numbered:
