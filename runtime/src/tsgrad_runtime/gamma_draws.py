@@ -18,7 +18,7 @@ from tsgrad_runtime.streams import Kind, Noise, scattered
 _MOST_ATTEMPTS = 24  # as in the simulator: each fails with probability below 0.05
 _SQUEEZE = 0.0331
 _AHEAD = 3  # attempts whose numbers are drawn for many steps at once
-_PARTS: tuple[tuple[int, Kind], ...] = ((0, "normal"), (1, "uniform"))  # of an attempt, by their sub-address
+_KINDS: tuple[Kind, ...] = ("normal", "uniform")  # the two numbers of an attempt, by their sub-address
 
 
 class _FirstAttempts:
@@ -37,9 +37,9 @@ class _FirstAttempts:
         rows, unsure = np.nonzero(uniforms >= 1 - _SQUEEZE * (squares * squares))
         self.bounds: list[int] = np.searchsorted(rows, np.arange(len(normals) + 1)).tolist()
         self.slots: list[int] = unsure.tolist()
-        later = [(noise.at(attempt, second), kind) for attempt in range(1, _AHEAD) for second, kind in _PARTS]
+        later = [noise.at(attempt, part) for attempt in range(1, _AHEAD) for part in range(2)]
         numbers = [normals[rows, unsure], uniforms[rows, unsure]]
-        numbers += scattered(*zip(*later, strict=True), rows + start, unsure)
+        numbers += scattered(later, _KINDS * (_AHEAD - 1), rows + start, unsure)
         self.attempts: list[tuple[list[float], list[float]]] = [
             (normal.tolist(), np.log(uniform).tolist())
             for normal, uniform in zip(numbers[::2], numbers[1::2], strict=True)

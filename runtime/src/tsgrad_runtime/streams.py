@@ -178,7 +178,7 @@ def _drawn(kind: Kind, key: tuple[int, int], steps: Any, slots: int) -> FloatArr
 
 
 def _uniform(word: Words) -> FloatArray:
-    return (word + 0.5) * 2.0**-32
+    return np.asarray((word + 0.5) * 2.0**-32, np.float64)
 
 
 def _radius(word: Words) -> FloatArray:

@@ -42,7 +42,7 @@ class ReshapedGaussian(Arrays, Sampling):
 
         def scale(left: FloatArray) -> FloatArray:
             log_variance = self.log_prior_variance + self.decay * np.log(left / horizon)[:, None]
-            return np.sqrt(_bounded_exp(log_variance, log_own_variance, 20.0))
+            return np.asarray(np.sqrt(_bounded_exp(log_variance, log_own_variance, 20.0)))
 
         def reshaped(scene: Scene) -> NormalLaw:
             return model.reshaped(scene.belief, self.prior_mean - model.prior_mean, 1.0, ratio)
