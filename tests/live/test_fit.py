@@ -132,6 +132,7 @@ def test_priors_that_a_fit_leaves_open_have_its_mean_and_covariance():
         ({"arm": "item"}, "arm"),
         ({"reward": "arm"}, "reward"),
         ({"log": {"arm": [1], "reward": [1]}}, "two arms"),
+        ({"log": {"arm": range(20), "reward": [0, 1] * 10}}, "two rewards or more"),
         ({"log": "nothing.csv"}, "no such file"),
         ({"log": 3}, "log"),
         ({"noise_std": 1.0}, "noise_std"),

@@ -19,6 +19,7 @@ FEW_UNITS = 8
 FEWEST_EXPERIMENTS = 3
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
 _Z = 1.959964
+_FARTHEST = 64.0  # logarithms by which a prior may be too strong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -280,8 +281,13 @@ def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
 
     allowed = loss(free) + _Z**2 / 2
     step = 1.0
-    while profile(free[1] + weaker * step)[0] < allowed and step < 64:
+    while profile(free[1] + weaker * step)[0] < allowed:
         step *= 2
+        if step > _FARTHEST:
+            raise BadInput(
+                "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
+                " more, some of which pay neither always nor never"
+            )
     edge = optimize.bisect(lambda far: profile(free[1] + weaker * far)[0] - allowed, 0.0, step, xtol=1e-3)
     return np.asarray(profile(free[1] + weaker * edge)[1], np.float64)
 
