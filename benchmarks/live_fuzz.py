@@ -1,6 +1,8 @@
 """Malformed requests, policy files, ledgers and logs from a seed: nothing crashes, nothing is executed or lost.
 
-python benchmarks/live_fuzz.py [--requests 10000] [--files 2000]
+    python benchmarks/live_fuzz.py [--requests 10000] [--files 2000]
+
+Prints what came of each, and writes it to a file.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import numpy as np
 from starlette.testclient import TestClient
 
 import tsgrad as tg
+from measure import write
 from tsgrad_runtime import BadInput, read_artefact
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.experiment import Experiment, rebuilt
@@ -31,7 +34,7 @@ CONTENT = {
 
 
 def ask(folder, generator, count):
-    """Statuses of so many requests, and whether the ledger is whole after them."""
+    """Statuses of so many requests; the ledger must be whole after them."""
     ledger = Ledger(f"sqlite:///{folder}/ledger.db")
     app = application(Experiment(artefact_of(CONTENT, "fuzz"), ledger), Tokens("to decide", "to rule"))
     statuses = collections.Counter()
@@ -43,6 +46,7 @@ def ask(folder, generator, count):
     assert max(statuses) < 500
     assert rebuilt(ledger).steps <= made
     ledger.close()
+    return {"cases": count, "by status": dict(sorted(statuses.items())), "decisions": made}
 
 
 def damaged(content, generator):
@@ -62,6 +66,7 @@ def read(folder, generator, count):
         "log.csv": lambda path: tg.fit_prior(path, family="bernoulli"),
         "ledger.db": lambda path: inspected(Ledger(f"sqlite:///{path}")),
     }
+    results = {}
     for name, reader in readers.items():
         content, refused = (folder / name).read_bytes(), 0
         for number in range(count):
@@ -72,7 +77,9 @@ def read(folder, generator, count):
             except (BadInput, LedgerDown):
                 refused += 1
             path.unlink()
+        results[f"damaged {name}"] = {"cases": count, "refused": refused}
         print(f"{count} damaged copies of {name}: {refused} refused, the others read")
+    return results
 
 
 def main():
@@ -83,8 +90,8 @@ def main():
     options = parser.parse_args()
     generator = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as name:
-        ask(Path(name), generator, options.requests)
-        read(Path(name), generator, options.files)
+        asked = ask(Path(name), generator, options.requests)
+        write("live fuzz", {"requests": asked, **read(Path(name), generator, options.files)})
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Nothing is lost: services killed at random moments under load, and the ledger held to all that was acknowledged.
 
-    python benchmarks/live_kill.py [--kills 200] [--ledger sqlite postgresql shared]
+    python benchmarks/live_kill.py [--kills 67] [--ledger sqlite postgresql shared]
 
 Three ledgers in turn: SQLite, PostgreSQL (a server of its own is started), and one in PostgreSQL that two services
 share. Services start on the same ledger again and again; each life lasts up to a second under the load of eight clients
-a service.
+a service. Prints what is left of what was acknowledged, and writes it to a file.
 """
 
 import argparse
@@ -21,6 +21,7 @@ import numpy as np
 
 from live_client import decisions_with_rewards, free_port, started, write_policy
 from live_postgresql import postgresql_server
+from measure import write
 from tsgrad_runtime.artefact import read_artefact
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
@@ -46,8 +47,8 @@ async def one_life(policy, url, services, acknowledged):
     await load
 
 
-def report(policy, url, kills, acknowledged):
-    """What is left of all that was acknowledged, in a sentence."""
+def inspection(policy, url, kills, acknowledged):
+    """What is left of all that was acknowledged."""
     ledger = Ledger(url)
     found = inspected(ledger)
     decided, paid, counted = set(), {}, 0
@@ -62,25 +63,30 @@ def report(policy, url, kills, acknowledged):
     live = Experiment(read_artefact(policy), ledger, wait=None, default=0.0, batch=None)
     same = np.array_equal(live.agent.belief[0], rebuilt(ledger).belief[0])
     ledger.close()
-    rewards = sum(value is not None for value in acknowledged.values())
-    return (
-        f"{kills} kills, {len(acknowledged)} decisions and {rewards} rewards acknowledged, {lost} and {unpaid} lost,"
-        f" {counted - len(paid)} counted twice; faults {list(found.faults[:3])}; beliefs agree bit for bit: {same}"
-    )
+    return {
+        "kills": kills,
+        "decisions acknowledged": len(acknowledged),
+        "decisions lost": lost,
+        "rewards acknowledged": sum(value is not None for value in acknowledged.values()),
+        "rewards lost": unpaid,
+        "counted twice": counted - len(paid),
+        "faults": len(found.faults),
+        "beliefs agree bit for bit": bool(same),
+    }
 
 
 def killed(policy, url, services, kills):
-    """Lives and deaths on one ledger, and what is left."""
+    """Lives and deaths on one ledger, and what is left of it."""
     acknowledged = {}
     for _ in range(-(-kills // services)):  # every service of a life is killed
         asyncio.run(one_life(policy, url, services, acknowledged))
-    return report(policy, url, services * -(-kills // services), acknowledged)
+    return inspection(policy, url, services * -(-kills // services), acknowledged)
 
 
 def main():
     """Kills, and says what is left."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--kills", type=int, default=67, help="of each ledger")
     parser.add_argument(
         "--ledger", nargs="+", choices=("sqlite", "postgresql", "shared"), default=["sqlite", "postgresql", "shared"]
     )
@@ -90,6 +96,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         policy = Path(name) / "policy.json"
         write_policy(policy)
+        results = {}
         for kind in options.ledger:
             folder = Path(name) / kind
             folder.mkdir()
@@ -98,7 +105,9 @@ def main():
                 if kind != "sqlite":
                     url = stack.enter_context(postgresql_server(folder))
                 said = {"shared": "two services on one PostgreSQL"}.get(kind, kind)
-                print(f"{said}: {killed(policy, url, 2 if kind == 'shared' else 1, options.kills)}", flush=True)
+                results[said] = killed(policy, url, 2 if kind == "shared" else 1, options.kills)
+                print(f"{said}: {results[said]}", flush=True)
+        write("live kills", results)
 
 
 if __name__ == "__main__":

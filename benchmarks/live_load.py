@@ -2,7 +2,8 @@
 
     python benchmarks/live_load.py [--seconds 60] [--clients 64]
 
-Prints the ratio of both, the 99th percentile of the time of a decision, and the service's memory at start and end.
+Prints the ratio of both, the 99th percentile of the time of a decision, and the service's memory at start and end, and
+writes them to a file.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from live_client import Client, answering, decisions_with_rewards, free_port, started, write_policy
+from measure import write
 
 BARE = """
 import sys, uvicorn
@@ -84,12 +86,22 @@ async def main():
         after, cost = memory(service), (processor(service) - used) / (2 * len(acknowledged))
         service.terminate()
         service.wait()
-    rate = len(acknowledged) / options.seconds
+    rate, slowest = len(acknowledged) / options.seconds, 1000 * float(np.quantile(times, 0.99))
     print(
-        f"service: {rate:.0f} decisions with rewards a second, 99% within {1000 * np.quantile(times, 0.99):.1f} ms,"
+        f"service: {rate:.0f} decisions with rewards a second, 99% within {slowest:.1f} ms,"
         f" memory {before:.0f} MB, then {after:.0f} MB; a request takes {bare_rate / (2 * rate):.2f} times the bare"
         f" one, {1e6 * cost:.0f} microseconds of processor time, {cost / bare_cost:.2f} times its"
     )
+    results = {
+        "decisions with rewards a second": rate,
+        "99% of decisions within, ms": slowest,
+        "memory after a second, MB": before,
+        "memory at the end, MB": after,
+        "requests a second of the bare route": bare_rate,
+        "a request over a bare one": bare_rate / (2 * rate),
+        "its processor time over the bare one's": cost / bare_cost,
+    }
+    write("live load", results)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """What a decision costs, and whether the runtime decides as the simulator does: 10,000 beliefs of every policy.
 
-    python benchmarks/runtime.py [--beliefs 10000]
+    python benchmarks/runtime.py speed
+    python benchmarks/runtime.py beliefs [--count 10000]
 
-Prints microseconds of a decision with ten arms, of its propensity and of its reward, by policy, and how many decisions
-differ from the simulator's for the same noise.
+The first prints microseconds of a decision with ten arms, by policy: of one while nothing new is known, of one right
+after a reward, of its propensity and of a reward. The second, how many decisions differ from the simulator's for the
+same noise, and by how much propensities do where both sides have them exactly. Both write to a file.
 """
 
 import argparse
@@ -17,22 +19,41 @@ from pathlib import Path
 import numpy as np
 
 import tsgrad as tg
+from measure import write
 from tsgrad_runtime import Agent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runtime"))
-from replays import POLICIES, replayed
+from replays import POLICIES, has_exact_shares, moved, played, replayed, shares_apart
 
-GAUSSIAN, BERNOULLI = tg.GaussianBandit(arms=10), tg.BernoulliBandit(arms=10)
+GAUSSIAN, BERNOULLI, POISSON = tg.GaussianBandit(arms=10), tg.BernoulliBandit(arms=10), tg.PoissonBandit(arms=10)
+LINEAR = tg.LinearBandit(features=np.random.default_rng(0).normal(size=(10, 5)))
+HORIZON = 1_000_000
+SHORT = 100  # for policies whose table grows with the horizon
 TIMED = {
-    "thompson, gaussian": (GAUSSIAN, tg.Thompson()),
+    "Thompson, gaussian": (GAUSSIAN, tg.Thompson()),
+    "Thompson, bernoulli": (BERNOULLI, tg.Thompson()),
+    "Thompson, poisson": (POISSON, tg.Thompson()),
+    "Thompson, linear": (LINEAR, tg.Thompson()),
     "reshaped, gaussian": (GAUSSIAN, tg.ReshapedThompson(GAUSSIAN)),
-    "bonus, gaussian": (GAUSSIAN, tg.BonusThompson(GAUSSIAN)),
-    "gittins, gaussian": (GAUSSIAN, tg.FiniteHorizonGittins()),
-    "thompson, bernoulli": (BERNOULLI, tg.Thompson()),
     "reshaped, bernoulli": (BERNOULLI, tg.ReshapedThompson(BERNOULLI)),
+    "reshaped, poisson": (POISSON, tg.ReshapedThompson(POISSON)),
+    "reshaped, linear": (LINEAR, tg.ReshapedThompson(LINEAR)),
+    "bonus, gaussian": (GAUSSIAN, tg.BonusThompson(GAUSSIAN)),
     "bonus, bernoulli": (BERNOULLI, tg.BonusThompson(BERNOULLI)),
+    "bonus, linear": (LINEAR, tg.BonusThompson(LINEAR)),
+    "recurrent, gaussian": (GAUSSIAN, tg.RecurrentThompson(GAUSSIAN)),
+    "RL2, bernoulli": (BERNOULLI, tg.RL2(BERNOULLI)),
     "SoftElim, bernoulli": (BERNOULLI, tg.SoftElim()),
+    "Gittins, gaussian": (GAUSSIAN, tg.FiniteHorizonGittins()),
+    "Bayes-UCB, bernoulli": (BERNOULLI, tg.BayesUCB()),
+    "greedy, gaussian": (GAUSSIAN, tg.Greedy()),
+    "scaled, bernoulli": (BERNOULLI, tg.ScaledThompson(0.7)),
+    "satisficing, bernoulli": (BERNOULLI, tg.SatisficingThompson(0.1)),
+    "top two, bernoulli": (BERNOULLI, tg.TopTwoThompson()),
+    "A/B test, bernoulli": (BERNOULLI, tg.ABTest()),
+    "residual horizon, bernoulli": (BERNOULLI, tg.ResidualHorizon(after=1000)),
 }
+TABLED = (tg.FiniteHorizonGittins, tg.BayesUCB)
 
 
 def best(call, number=500, repeat=7):
@@ -40,40 +61,73 @@ def best(call, number=500, repeat=7):
     return min(timeit.repeat(call, number=number, repeat=repeat, timer=time.process_time)) / number * 1e6
 
 
+def best_after_rewards(agent, number=500, repeat=7):
+    """Microseconds of one decision that is the first to know of a reward, in the quickest of several rounds."""
+    rounds = []
+    for _ in range(repeat):
+        taken = 0
+        for _ in range(number):
+            began = time.process_time_ns()
+            decision = agent.decide()
+            taken += time.process_time_ns() - began
+            agent.reward(decision.id, 1)
+        rounds.append(taken / number / 1e3)
+    return min(rounds)
+
+
 def time_decisions(folder):
-    """Microseconds by policy."""
-    print(f"{'ten arms, microseconds':28s} {'decide':>8s} {'propensity':>11s} {'reward':>8s}")
+    """Microseconds by policy, with meta-parameters moved: where training starts, much costs nothing."""
+    columns = ("decide", "after a reward", "propensity", "reward")
+    print(f"{'ten arms, microseconds':28s}" + "".join(f"{name:>15s}" for name in columns))
+    found = {}
     for name, (problem, policy) in TIMED.items():
         path = folder / "policy.json"
-        tg.write_policy(path, policy, problem=problem, horizon=100)
+        horizon = SHORT if isinstance(policy, TABLED) else HORIZON
+        tg.write_policy(path, moved(policy, 0), problem=problem, horizon=horizon)
         agent = Agent.load(path, seed=0)
         rng = np.random.default_rng(0)
         for _ in range(60):
             agent.reward(agent.decide().id, int(rng.random() < 0.5))
         scene = agent.scene()
-        decide = best(lambda agent=agent: agent.decide())
+        decide = best(agent.decide)
         propensity = best(
-            lambda agent=agent, scene=scene: agent.policy.shares(scene, np.random.default_rng(0)), number=100
+            lambda agent=agent, scene=scene: agent.policy.shares(scene, np.random.default_rng(0)), number=50, repeat=3
         )
         waiting = iter([agent.decide().id for _ in range(500 * 8)])
         reward = best(lambda agent=agent, waiting=waiting: agent.reward(next(waiting), 1))
-        print(f"{name:28s} {decide:8.1f} {propensity:11.1f} {reward:8.1f}")
+        first = best_after_rewards(agent)
+        found[name] = dict(zip(columns, (decide, first, propensity, reward), strict=True))
+        print(f"{name:28s}" + "".join(f"{value:15.1f}" for value in found[name].values()), flush=True)
+    return found
+
+
+def compare_beliefs(folder, beliefs):
+    """Of every policy that can be played: how many decisions differ, and by how much propensities do."""
+    results = {}
+    for case in POLICIES:
+        different = replayed(case, folder / "policy.json", horizon=20, episodes=beliefs // 20)[1]
+        found = played(case, folder / "policy.json", horizon=20, episodes=max(beliefs // 100, 1))
+        apart = float(shares_apart(found)) if has_exact_shares(found) else None
+        results[case] = {"beliefs": beliefs, "decisions that differ": different, "propensities apart by": apart}
+        said = "by draws" if apart is None else f"apart by {apart:.1g}"
+        print(f"{case:28s} {different} of {beliefs} decisions differ; propensities {said}", flush=True)
+    return results
 
 
 def main():
-    """Times decisions, then compares them."""
+    """Times decisions, or compares them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--beliefs", type=int, default=10_000)
+    parser.add_argument("part", choices=("speed", "beliefs"))
+    parser.add_argument("--count", type=int, default=10_000, help="of beliefs")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        time_decisions(folder)
+        if options.part == "beliefs":
+            write("runtime against the simulator", compare_beliefs(Path(name), options.count))
+            return
         code = "import time; began = time.perf_counter(); import tsgrad_runtime; print(time.perf_counter() - began)"
         took = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5))
         print(f"importing takes {took:.3f} s")
-        for case in POLICIES if options.beliefs else ():
-            beliefs, different = replayed(case, folder / "policy.json", horizon=20, episodes=options.beliefs // 20)
-            print(f"{case:28s} {different} of {beliefs} decisions differ", flush=True)
+        write("microseconds of a decision", time_decisions(Path(name)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Off-policy estimates against those of obp, by its own code on its own sample of the Open Bandit Dataset.
 
-`make live` puts the package into runs/obp. Its estimators need NumPy alone, but their files name PyTorch, pandas and
+`make obp` puts the package into runs/obp. Its estimators need NumPy alone, but their files name PyTorch, pandas and
 scikit-learn: empty modules stand in for those that are not there.
 """
 
@@ -16,7 +16,7 @@ import tsgrad as tg
 from tsgrad.live import read_log
 
 OBP = Path(__file__).parents[2] / "runs" / "obp" / "obp"
-pytestmark = pytest.mark.skipif(not OBP.exists(), reason="obp is not there: `make live` brings it")
+pytestmark = pytest.mark.skipif(not OBP.exists(), reason="obp is not there: `make obp` brings it")
 
 
 @pytest.fixture

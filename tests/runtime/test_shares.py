@@ -17,7 +17,7 @@ def test_two_normal_arms_have_the_closed_form():
 
 
 def beta(generator, arms):
-    law = BetaLaw(*10 ** generator.uniform(-0.3, 3, (2, arms)))
+    law = BetaLaw(10 ** generator.uniform(-0.3, 3, (2, arms)))
     return law, lambda k, y: stats.beta.cdf(special.expit(y), law.alpha[k], law.beta[k])
 
 

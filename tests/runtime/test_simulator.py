@@ -2,7 +2,10 @@
 
 import pytest
 
-from replays import POLICIES, replayed
+import tsgrad as tg
+from replays import POLICIES, has_exact_shares, played, replayed, shares_apart
+from tsgrad.registry import kinds, registered_class
+from tsgrad_runtime import policies
 
 pytestmark = pytest.mark.formulas
 
@@ -15,7 +18,9 @@ KINDS = (
     "bonus, bernoulli",
     "recurrent, free",
     "SoftElim",
+    "successive elimination",
 )
+SHARED_OUT = ("reshaped, bernoulli", "successive elimination")
 
 
 @pytest.mark.parametrize(
@@ -30,3 +35,19 @@ def test_replays_have_the_same_arms(case, tmp_path):
 def test_floors_leave_the_same_decisions_to_chance(tmp_path):
     beliefs, different = replayed("reshaped, gaussian", tmp_path / "policy.json", horizon=6, episodes=24, floor=0.2)
     assert (beliefs, different) == (144, 0)
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(name, marks=[] if name in SHARED_OUT else [pytest.mark.long]) for name in POLICIES]
+)
+def test_propensities_are_the_simulators(case, tmp_path):
+    found = played(case, tmp_path / "policy.json", horizon=6, episodes=8)
+    if has_exact_shares(found):
+        assert shares_apart(found) < 1e-6
+    else:
+        assert case not in SHARED_OUT
+
+
+def test_every_policy_that_can_be_saved_is_played_or_refused_with_a_reason():
+    ours = (name for name in kinds(tg.Policy) if registered_class(name).__module__.startswith("tsgrad."))
+    assert set(ours) == set(policies.POLICIES) | set(policies.NOT_PLAYED)

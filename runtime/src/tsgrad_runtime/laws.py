@@ -5,7 +5,6 @@ noise: values of normal arms, logits of beta arms, logarithms of gamma arms.
 """
 
 import abc
-import functools
 from typing import Any, Protocol
 
 import numpy as np
@@ -77,27 +76,29 @@ class NormalLaw(ProductLaw):
 
 
 class BetaLaw(ProductLaw):
-    """Independent beta arms, compared by their logits. Axes: [K] each; `both` are alpha and beta, [2, K]."""
+    """Independent beta arms, compared by their logits: alpha and beta of each are `both` [2, K]."""
 
-    def __init__(self, alpha: FloatArray, beta: FloatArray, both: FloatArray | None = None) -> None:
-        self.alpha, self.beta = alpha, beta
-        self.both = np.stack([alpha, beta]) if both is None else both
+    def __init__(self, both: FloatArray) -> None:
+        self.both = both
+        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
 
-    @classmethod
-    def of(cls, both: FloatArray) -> "BetaLaw":
-        """The law with these parameters, [2, K]."""
-        return cls(both[0], both[1], both)
+    @property
+    def alpha(self) -> FloatArray:
+        """Of each arm, [K]."""
+        return np.asarray(self.both[0])
 
-    @functools.cached_property
-    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
-        gammas = GammaDraws(self.both.ravel())
-        return gammas, np.log(gammas.d[: self.alpha.shape[0]] / gammas.d[self.alpha.shape[0] :])
+    @property
+    def beta(self) -> FloatArray:
+        """Of each arm, [K]."""
+        return np.asarray(self.both[1])
 
     def orders(self, noise: Noise, t: int) -> FloatArray:
-        arms = self.alpha.shape[0]
-        gammas, centre = self._gammas
-        rest = gammas.rest(noise, t)
-        return np.asarray(centre + (rest[:arms] - rest[arms:]))
+        arms = self.both.shape[1]
+        if self._gammas is None:
+            self._gammas = GammaDraws(self.both.ravel())
+        draw, boost = self._gammas.parts(noise, t)
+        logit = np.log(draw[:arms] / draw[arms:])
+        return logit if boost is None else logit + (boost[:arms] - boost[arms:])
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return _log_gammas(generator, self.alpha, draws) - _log_gammas(generator, self.beta, draws)
@@ -107,17 +108,16 @@ class BetaLaw(ProductLaw):
         return -self.alpha * np.logaddexp(0, -y) - self.beta * np.logaddexp(0, y)
 
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        peak = np.log(self.alpha / self.beta)
-        highest = -self.alpha * np.logaddexp(0, -peak) - self.beta * np.logaddexp(0, peak)
-        start = np.sqrt(2 * _FALL * (1 / self.alpha + 1 / self.beta))
+        alpha, beta = self.both
+        total, peak = alpha + beta, np.log(alpha / beta)
+        highest = -total * np.logaddexp(0, -peak) - beta * peak
 
-        def fallen(y: FloatArray) -> FloatArray:
-            return -self.alpha * np.logaddexp(0, -y) - self.beta * np.logaddexp(0, y) - highest
+        def curve(y: FloatArray) -> tuple[FloatArray, FloatArray]:
+            log_sigmoid = -np.logaddexp(0, -y)
+            return total * log_sigmoid - beta * y - highest, alpha - total * np.exp(log_sigmoid)
 
-        def slope(y: FloatArray) -> FloatArray:
-            return self.alpha * _sigmoid(-y) - self.beta * _sigmoid(y)
-
-        return peak, _distance(fallen, slope, peak, -1, start), _distance(fallen, slope, peak, 1, start)
+        start = np.sqrt(2 * _FALL * (1 / alpha + 1 / beta))
+        return peak, *_distances(curve, peak, start)
 
 
 class GammaLaw(ProductLaw):
@@ -125,16 +125,15 @@ class GammaLaw(ProductLaw):
 
     def __init__(self, shape: FloatArray, rate: FloatArray) -> None:
         self.shape, self.rate = shape, rate
-
-    @functools.cached_property
-    def _gammas(self) -> tuple[GammaDraws, FloatArray]:
-        gammas = GammaDraws(self.shape)
-        return gammas, np.log(gammas.d)
+        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
 
     def log_draw(self, noise: Noise, t: int) -> FloatArray:
         """Logarithms of the draw of step t."""
-        gammas, centre = self._gammas
-        return centre + gammas.rest(noise, t) - np.log(self.rate)
+        if self._gammas is None:
+            self._gammas = GammaDraws(self.shape)
+        draw, boost = self._gammas.parts(noise, t)
+        logarithm = np.log(draw / self.rate)
+        return logarithm if boost is None else logarithm + boost
 
     orders = log_draw
 
@@ -148,15 +147,13 @@ class GammaLaw(ProductLaw):
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_shape = np.log(self.shape)
 
-        def fallen(y: FloatArray) -> FloatArray:
-            return self.shape * (y - log_shape) - self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
-
-        def slope(y: FloatArray) -> FloatArray:
-            return -self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
+        def curve(y: FloatArray) -> tuple[FloatArray, FloatArray]:
+            slope = -self.shape * np.expm1(np.minimum(y - log_shape, 700.0))
+            return self.shape * (y - log_shape) + slope, slope
 
         start = np.sqrt(2 * _FALL / self.shape)
-        left = _distance(fallen, slope, log_shape, -1, np.maximum(start, _FALL / self.shape))
-        return log_shape - np.log(self.rate), left, _distance(fallen, slope, log_shape, 1, np.minimum(start, 700.0))
+        both = np.stack([np.maximum(start, _FALL / self.shape), np.minimum(start, 700.0)])
+        return log_shape - np.log(self.rate), *_distances(curve, log_shape, both)
 
 
 class NormalGammaLaw(ProductLaw):
@@ -268,14 +265,15 @@ def _log_gammas(generator: np.random.Generator, shape: FloatArray, draws: int) -
     )
 
 
-def _sigmoid(y: FloatArray) -> FloatArray:
-    return np.asarray(0.5 * (1 + np.tanh(y / 2)))
+_SIDES = np.array([[-1.0], [1.0]])
 
 
-def _distance(fallen: Any, slope: Any, peak: FloatArray, side: int, start: FloatArray) -> FloatArray:
-    """How far from its peak a concave function has fallen enough, by Newton's method, which comes from beyond."""
+def _distances(curve: Any, peak: FloatArray, start: FloatArray) -> FloatArray:
+    """How far below and above its peak a concave function has fallen enough, [2, K], by Newton's method, which comes
+    from beyond; `curve` gives by how much it has fallen at points [2, K], and its slope there.
+    """
     distance = start
     for _ in range(_NEWTON_STEPS):
-        at = peak + side * distance
-        distance = distance - (fallen(at) + _FALL) / np.minimum(side * slope(at), -1e-30)
+        fallen, slope = curve(peak + _SIDES * distance)
+        distance = distance - (fallen + _FALL) / np.minimum(_SIDES * slope, -1e-30)
     return np.asarray(np.maximum(distance, 0.0))

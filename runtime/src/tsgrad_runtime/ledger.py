@@ -5,6 +5,7 @@ the transaction ends, so that they become visible in the order of their numbers:
 missed nothing below it. What is believed is a function of the events in that order.
 """
 
+import functools
 import json
 import secrets
 import sqlite3
@@ -57,7 +58,9 @@ _EVENTS = sql.Table(
     # What can happen to a decision once: to be made, to be activated, to be settled.
     sql.Column("once", sql.String(82), unique=True),
 )
+_COLUMNS = tuple(column.name for column in _EVENTS.columns)
 _ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
+_AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
 _ONCE = {"decision": "d", "activation": "a", "reward": "s", "default": "s"}
 # What a database raises, damaged ones while they are opened included.
 _FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
@@ -96,7 +99,7 @@ class Ledger:
         else:
             options["connect_args"] = {"connect_timeout": 5}
         self.engine = sql.create_engine(self.url, **options)
-        self._insertion: Any = _EVENTS.insert().compile(dialect=self.engine.dialect)
+        self._statements = _Statements(self.engine.dialect)
         if self.url.get_backend_name() == "sqlite":
             sql.event.listen(self.engine, "connect", _set_up_sqlite)
             sql.event.listen(self.engine, "begin", _begin_immediate)
@@ -170,10 +173,10 @@ class Ledger:
     def append(self, events: Sequence[Event]) -> Appended:
         """Appends events in one transaction, but for those that are repeated or not possible."""
         with _reached(), self.engine.begin() as connection:
-            last = connection.execute(sql.select(_EXPERIMENT.c.last).with_for_update()).scalar_one()
+            last = connection.exec_driver_sql(self._statements.last).scalar_one()
             # Ids of decisions are new by the way they are made; were one not, its unique column would refuse it.
             asked = {event.decision for event in events if event.decision is not None and event.kind != "decision"}
-            known = _known(connection, asked) if asked else {}
+            known = self._known(connection, asked)
             outcomes: list[Outcome] = []
             accepted: list[Numbered] = []
             for event in events:
@@ -184,16 +187,25 @@ class Ledger:
                     if complete.decision is not None:
                         known[_once(complete)] = complete
             if accepted:
-                self._insert(connection, accepted)
-                connection.execute(_EXPERIMENT.update().values(last=accepted[-1].number))
+                connection.exec_driver_sql(self._statements.insertion, [_row(numbered) for numbered in accepted])
+                connection.exec_driver_sql(self._statements.advance, (accepted[-1].number,))
         return Appended(outcomes, accepted)
 
-    def _insert(self, connection: Any, accepted: list[Numbered]) -> None:
-        """All of them, in the driver's own terms: what SQLAlchemy does to each row takes longer than the insert."""
-        rows = [_row(numbered) for numbered in accepted]
-        order = self._insertion.positiontup
-        given = rows if order is None else [tuple([row[name] for name in order]) for row in rows]
-        connection.exec_driver_sql(self._insertion.string, given)
+    def _known(self, connection: Any, decisions: set[str]) -> dict[str, Event]:
+        """What has happened to decisions so far, by what can happen once."""
+        found = self._found(connection, [f"{letter}:{decision}" for decision in decisions for letter in "ds"])
+        hidden = [once for once, event in found.items() if once[0] == "d" and not event.shown]
+        return found | self._found(connection, [f"a{once[1:]}" for once in hidden])
+
+    def _found(self, connection: Any, asked: list[str]) -> dict[str, Event]:
+        found: dict[str, Event] = {}
+        for start in range(0, len(asked), _AT_ONCE):
+            part = asked[start : start + _AT_ONCE]
+            rows = connection.exec_driver_sql(self._statements.asked, (*part, *part[:1] * (_AT_ONCE - len(part))))
+            for once, kind, arm, features, shown, reward in rows:
+                seen = _loaded(features, "an event") if features is not None else None
+                found[once] = Event(kind, 0.0, None, _played(arm), None, seen, None, bool(shown), reward)
+        return found
 
     def probe(self) -> None:
         """Writes what is there already, to find out whether the ledger can be written to."""
@@ -228,6 +240,21 @@ class Ledger:
         )
         with _reached(), self.engine.connect() as connection:
             return [(row[0], row[1], bool(row[2])) for row in connection.execute(query)]
+
+
+class _Statements:
+    """What is said in every transaction, in the driver's own terms: what SQLAlchemy does to each row of an insert takes
+    longer than the insert.
+    """
+
+    def __init__(self, dialect: Any) -> None:
+        mark = "?" if dialect.name == "sqlite" else "%s"
+        self.last = str(sql.select(_EXPERIMENT.c.last).with_for_update().compile(dialect=dialect))
+        self.advance = f"UPDATE {_EXPERIMENT.name} SET last = {mark}"
+        self.insertion = (
+            f"INSERT INTO {_EVENTS.name} ({', '.join(_COLUMNS)}) VALUES ({', '.join([mark] * len(_COLUMNS))})"
+        )
+        self.asked = f"{_ASKED.compile(dialect=dialect)} WHERE once IN ({', '.join([mark] * _AT_ONCE)})"
 
 
 class _reached:  # noqa: N801
@@ -270,21 +297,14 @@ def _begin_immediate(connection: Any) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+@functools.lru_cache(1024)
+def _played(arm: str | None) -> Any:
+    """What a column of arms holds; there are few of them."""
+    return None if arm is None else _loaded(arm, "an event")
+
+
 def _once(event: Event) -> str:
     return f"{_ONCE[event.kind]}:{event.decision}"
-
-
-def _known(connection: Any, decisions: set[str]) -> dict[str, Event]:
-    """What has happened to decisions so far, by what can happen once."""
-    asked = [f"{letter}:{decision}" for decision in decisions for letter in "das"]
-    found: dict[str, Event] = {}
-    for start in range(0, len(asked), 500):
-        rows = connection.execute(_ASKED.where(_EVENTS.c.once.in_(asked[start : start + 500])))
-        for once, kind, arm, features, shown, reward in rows:
-            played = _loaded(arm, "an event") if arm is not None else None
-            seen = _loaded(features, "an event") if features is not None else None
-            found[once] = Event(kind, 0.0, None, played, features=seen, shown=bool(shown), reward=reward)
-    return found
 
 
 def _judged(event: Event, known: dict[str, Event]) -> tuple[Outcome, Event]:
@@ -309,15 +329,35 @@ def _judged(event: Event, known: dict[str, Event]) -> tuple[Outcome, Event]:
     return "accepted", event._replace(arm=made.arm, features=made.features)
 
 
-def _row(numbered: Numbered) -> dict[str, Any]:
+def _row(numbered: Numbered) -> tuple[Any, ...]:
+    """The values of `_COLUMNS`."""
     number, event = numbered
-    row = event._asdict()
-    for name in _JSON:
-        value = row[name]
-        if value is not None:
-            row[name] = json.dumps(value if not hasattr(value, "tolist") else value.tolist())
-    row["number"], row["once"] = number, None if event.decision is None else _once(event)
-    return row
+    return (
+        number,
+        event.kind,
+        event.at,
+        event.decision,
+        _written_name(event.arm) if isinstance(event.arm, str) else _written(event.arm),
+        event.propensity,
+        _written(event.features),
+        _written(event.available),
+        event.shown,
+        event.reward,
+        _written(event.parameters),
+        event.policy,
+        None if event.decision is None else _once(event),
+    )
+
+
+def _written(value: Any) -> str | None:
+    if value is None:
+        return None
+    return json.dumps(value if not hasattr(value, "tolist") else value.tolist())
+
+
+@functools.lru_cache(1024)
+def _written_name(name: str) -> str:
+    return json.dumps(name)
 
 
 def _numbered(row: Any) -> Numbered:

@@ -63,7 +63,8 @@ def _interval(rewards: str, mean: float | None, std: float) -> list[float] | Non
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; width: 100%; } td, th { padding: .3rem .6rem; text-align: right; }
-td:first-child, th:first-child { text-align: left; } tr { border-bottom: 1px solid #ddd; }
+td:first-child, th:first-child { text-align: left; overflow-wrap: anywhere; } tr { border-bottom: 1px solid #ddd; }
+td + td { white-space: nowrap; } small { color: #555; }
 .bar { background: #e8eef4; height: .8rem; } .bar div { background: #2f6f9f; height: 100%; }
 @media (max-width: 40rem) { .wide { display: none; } td, th { padding: .3rem .2rem; } }
 .alarm { background: #fbe9e7; border-left: 4px solid #c0392b; padding: .6rem 1rem; }
@@ -85,7 +86,7 @@ def live_page(experiment: Experiment) -> str:
 ({known["defaults"]:,} of them by default), {_number(known["average"])} on average.</p>
 <div class="bar"><div style="width:{100 * done:.1f}%"></div></div>{_expectation(known)}
 <table><thead><tr><th>Arm</th><th>Decisions</th><th class="wide"></th><th class="wide">Rewards</th><th>Average</th>
-<th>Believed (95% interval)</th></tr></thead><tbody>{rows}</tbody></table>
+<th>Believed<br><small>95% interval</small></th></tr></thead><tbody>{rows}</tbody></table>
 <p>Policy {html.escape(known["policy"][:12])}</p></body></html>"""
 
 
@@ -93,7 +94,9 @@ def _row(arm: dict[str, Any], busiest: int) -> str:
     name = html.escape(arm["name"]) + (" (withdrawn)" if arm["withdrawn"] else "")
     width = 100 * arm["decisions"] / busiest
     interval = arm["interval"]
-    believed = "" if interval is None else f"{arm['believed']:.3g} ({interval[0]:.2g} to {interval[1]:.2g})"
+    believed = (
+        "" if interval is None else f"{arm['believed']:.3g}<br><small>{interval[0]:.2g} to {interval[1]:.2g}</small>"
+    )
     return (
         f"<tr><td>{name}</td><td>{arm['decisions']:,}</td><td class='wide'><div class='bar' style='width:8rem'>"
         f"<div style='width:{width:.0f}%'></div></div></td><td class='wide'>{arm['rewards']:,}</td>"
@@ -112,7 +115,7 @@ def _expectation(known: dict[str, Any]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "none yet" if value is None else f"{value:.4g}"
+    return "none yet" if value is None else f"{value:.3g}"
 
 
 def metrics_text(experiment: Experiment, answers: dict[int, int]) -> str:

@@ -10,6 +10,7 @@ to come are drawn at once: one decision's share of that is a microsecond.
 """
 
 import enum
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ from tsgrad_runtime.checks import FloatArray
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 KEY_PARITY = np.uint32(0x1BD11BDA)
-AHEAD = 256  # steps whose numbers are drawn at once
+AHEAD = 512  # steps whose numbers are drawn at once
 _MOST_KEPT = 2**18  # numbers of one kind, so that many arms don't take all memory
 
 Kind = Literal["normal", "uniform"]
@@ -52,23 +53,24 @@ class Stream(enum.IntEnum):
     MEMBER = 11  # users who stand for their batch
 
 
-def threefry2x32(key: tuple[int, int], counter: tuple[Any, Any]) -> tuple[Words, Words]:
-    """Threefry-2x32 with 20 rounds, elementwise over arrays of counters.
+def threefry2x32(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Words, Words]:
+    """Threefry-2x32 with 20 rounds, elementwise over arrays of counters, and of keys.
 
     >>> [hex(word[0]) for word in threefry2x32((0, 0), (np.zeros(1, np.uint32), np.zeros(1, np.uint32)))]
     ['0x6b200159', '0x99ba4efe']
     """
-    first, second = np.atleast_1d(np.asarray(counter[0], np.uint32)), np.atleast_1d(np.asarray(counter[1], np.uint32))
-    keys = np.array(key, np.uint32)
-    schedule = (keys[:1], keys[1:], keys[:1] ^ keys[1:] ^ KEY_PARITY)
-    x0, x1 = first + schedule[0], second + schedule[1]
+    first, second, key0, key1 = (np.atleast_1d(np.asarray(words, np.uint32)) for words in (*counter, *key))
+    schedule = (key0, key1, key0 ^ key1 ^ KEY_PARITY)
+    x0, x1 = first + key0, second + key1
     for group in range(5):
         for rotation in ROTATIONS[group % 2]:
-            x0 = x0 + x1
-            x1 = (x1 << np.uint32(rotation)) | (x1 >> np.uint32(32 - rotation))
-            x1 = x1 ^ x0
-        x0 = x0 + schedule[(group + 1) % 3]
-        x1 = x1 + schedule[(group + 2) % 3] + np.uint32(group + 1)
+            x0 += x1
+            low = x1 >> np.uint32(32 - rotation)
+            x1 <<= np.uint32(rotation)
+            x1 |= low
+            x1 ^= x0
+        x0 += schedule[(group + 1) % 3]
+        x1 += schedule[(group + 2) % 3] + np.uint32(group + 1)
     return x0, x1
 
 
@@ -135,6 +137,26 @@ class Noise:
 _NOTHING = np.zeros((0, 0))
 
 
+def scattered(noises: Sequence[Noise], kinds: Sequence[Kind], steps: Any, slots: Any) -> list[FloatArray]:
+    """Numbers of several noises, one kind each, at the same addresses (step, slot) [n]: [n] for each noise.
+
+    >>> noise = Noise.of(seed=0, purpose=Purpose.EVALUATION, stream=Stream.POLICY)
+    >>> (normal,) = scattered([noise], ["normal"], np.array([3, 5]), np.array([1, 4]))
+    >>> bool(normal[1] == noise.normal(5, 6)[4])
+    True
+    """
+    keys = np.repeat(np.array([noise.key for noise in noises], np.uint32), len(steps), axis=0)
+    counters = np.tile(steps, len(noises)), np.tile(slots // 2, len(noises))
+    words = threefry2x32((keys[:, 0], keys[:, 1]), counters)
+    pairs = zip(*(np.split(word, len(noises)) for word in words), strict=True)
+    return [
+        _uniform(np.where(slots % 2, second, first))
+        if kind == "uniform"
+        else _radius(first) * _cosine(second - (slots % 2 << 30).astype(np.uint32))
+        for kind, (first, second) in zip(kinds, pairs, strict=True)
+    ]
+
+
 def _folded(key: tuple[int, int], first: int, second: int) -> tuple[int, int]:
     x0, x1 = threefry2x32(key, (first, second))
     return int(x0[0]), int(x1[0])
@@ -147,11 +169,22 @@ def _drawn(kind: Kind, key: tuple[int, int], steps: Any, slots: int) -> FloatArr
     first, second = (word.reshape(len(steps), pairs) for word in threefry2x32(key, counters))
     both = np.empty((len(steps), pairs, 2))
     if kind == "uniform":
-        both[..., 0], both[..., 1] = (first + 0.5) * 2.0**-32, (second + 0.5) * 2.0**-32
+        both[..., 0], both[..., 1] = _uniform(first), _uniform(second)
     else:
-        radius = np.sqrt(-2 * np.log((first + 0.5) * 2.0**-32))
+        radius = _radius(first)
         for turn in range(2):
-            # The sine is a cosine a quarter turn back, exact because angles are 32-bit integers.
-            signed = (second - np.uint32(turn << 30)).view(np.int32)
-            both[..., turn] = radius * np.cos(signed * (2 * np.pi / 2**32))
+            both[..., turn] = radius * _cosine(second - np.uint32(turn << 30))
     return both.reshape(len(steps), 2 * pairs)
+
+
+def _uniform(word: Words) -> FloatArray:
+    return np.asarray((word + 0.5) * 2.0**-32, np.float64)
+
+
+def _radius(word: Words) -> FloatArray:
+    return np.asarray(np.sqrt(-2 * np.log(_uniform(word))))
+
+
+def _cosine(angle: Words) -> FloatArray:
+    """Of an angle in 32 bits; the sine is the cosine a quarter turn back, which is exact in them."""
+    return np.asarray(np.cos(angle.view(np.int32) * (2 * np.pi / 2**32)))

@@ -57,8 +57,11 @@ class Family(abc.ABC):
         """The parameters by name, from free coordinates; [..., P]."""
 
     @abc.abstractmethod
-    def drawn(self, free: FloatArray, generator: np.random.Generator) -> FloatArray:
-        """Parameters of the prior of an experiment to come, [M, P], for each row of free coordinates [M, F]."""
+    def drawn(self, free: FloatArray, normal: FloatArray) -> FloatArray:
+        """Parameters of the prior of an experiment to come, [M, P], for each row of free coordinates [M, F].
+
+        Where experiments have levels, these are made of standard normal draws [M].
+        """
 
     @abc.abstractmethod
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +83,7 @@ class ArmFamily(Family):
     def location(self, mean: Any) -> Any:
         """The first free coordinate of a prior with this mean."""
 
-    def drawn(self, free: FloatArray, generator: np.random.Generator) -> FloatArray:
+    def drawn(self, free: FloatArray, normal: FloatArray) -> FloatArray:
         return self.parameters(free)
 
 

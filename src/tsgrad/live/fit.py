@@ -19,6 +19,7 @@ FEW_UNITS = 8
 FEWEST_EXPERIMENTS = 3
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
 _Z = 1.959964
+_FARTHEST = 64.0  # logarithms by which a prior may be too strong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +51,11 @@ class FittedPrior:
         """The same model, and a truth whose prior is drawn for every episode from what the data leave open."""
         model = self.problem(arms=arms)
         generator = np.random.default_rng(check_count("seed", seed, least=0))
-        free = generator.multivariate_normal(self.free, self.covariance, DRAWS)
+        drawn = _standard_draws(generator, len(self.free) + 1)
         # What lies three standard errors away says more about the approximation than about the data.
         edge = 3 * np.sqrt(np.diag(self.covariance))
-        kept = np.clip(free, self.free - edge, self.free + edge)
-        rows = self.law.drawn(kept, generator)
+        moved = np.clip(drawn[:, :-1] @ np.linalg.cholesky(self.covariance).T, -edge, edge)
+        rows = self.law.drawn(self.free + moved, drawn[:, -1])
         return Misspecified(truth=UncertainPrior(base=model, values=rows), model=model)
 
     @property
@@ -152,6 +153,18 @@ def fit_prior(
         units=units,
         law=law,
     )
+
+
+def _standard_draws(generator: np.random.Generator, size: int) -> FloatArray:
+    """Standard normal vectors, [DRAWS, size], with mean zero and covariance one exactly, in pairs z, -z.
+
+    Independent draws have a mean that is an eighth of a standard deviation away. What is gained by training for the
+    spread of priors is of second order in it: that mean would count for more.
+    """
+    half = generator.standard_normal((DRAWS // 2, size))
+    scatter = half.T @ half / len(half)
+    half = np.linalg.solve(np.linalg.cholesky(scatter), half.T).T
+    return np.concatenate([half, -half])
 
 
 class _Found(NamedTuple):
@@ -268,8 +281,13 @@ def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
 
     allowed = loss(free) + _Z**2 / 2
     step = 1.0
-    while profile(free[1] + weaker * step)[0] < allowed and step < 64:
+    while profile(free[1] + weaker * step)[0] < allowed:
         step *= 2
+        if step > _FARTHEST:
+            raise BadInput(
+                "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
+                " more, some of which pay neither always nor never"
+            )
     edge = optimize.bisect(lambda far: profile(free[1] + weaker * far)[0] - allowed, 0.0, step, xtol=1e-3)
     return np.asarray(profile(free[1] + weaker * edge)[1], np.float64)
 

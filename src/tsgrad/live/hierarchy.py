@@ -50,10 +50,10 @@ class OverExperiments(Family):
     def parameters(self, free: FloatArray) -> FloatArray:
         return np.concatenate([self.base.parameters(free[..., :-1]), np.exp(free[..., -1:])], axis=-1)
 
-    def drawn(self, free: FloatArray, generator: np.random.Generator) -> FloatArray:
+    def drawn(self, free: FloatArray, normal: FloatArray) -> FloatArray:
         """Parameters of the base for the experiments to come, [M, P], one for each row of free coordinates [M, F]."""
         own = free[:, :-1].copy()
-        own[:, 0] += np.exp(free[:, -1]) * generator.standard_normal(len(free))
+        own[:, 0] += np.exp(free[:, -1]) * normal
         return self.base.parameters(own)
 
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:

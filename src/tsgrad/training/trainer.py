@@ -71,7 +71,7 @@ def train(
         problem: what is played.
         policy: where to start; its meta-parameters are moved. By default the family that is best for the problem.
         estimator: of the gradient. By default the least noisy one that is unbiased for the problem: bayes/self with 4
-            rollouts where its model can be trusted, else mean/self.
+            rollouts where its model can be trusted, else mean/self, with 8 where the truth is another than the model.
         conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.

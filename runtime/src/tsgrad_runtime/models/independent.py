@@ -75,14 +75,16 @@ class Gaussian(IndependentArms):
         prior_mean, prior_std, noise_std = (self.parameters[name] for name in self.fields)
         self.prior_mean, self.prior_std, self.noise_std = prior_mean, prior_std, noise_std
         self.precision_ratio = (prior_std / noise_std) ** 2
-        self.variance = prior_std**2
+        self.prior_strength = 1 / self.precision_ratio
         self._means = prior_mean.tolist()
 
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         return 1.0, reward - self._means[arm]
 
     def posterior(self, belief: Belief, features: FloatArray | None) -> NormalLaw:
-        return self.reshaped(belief, 0.0, self.variance, self.precision_ratio)
+        pulls, total = belief[0]
+        strength = pulls + self.prior_strength
+        return NormalLaw(self.prior_mean + total / strength, self.noise_std / np.sqrt(strength))
 
     def reshaped(self, belief: Belief, prior_shift: Any, variance: Any, ratio: Any) -> NormalLaw:
         """N(c + (m - c + rho S) / (1 + rho N), v / (1 + rho N)), c the model's prior mean and m - c `prior_shift`."""
@@ -97,7 +99,7 @@ class Gaussian(IndependentArms):
         return law.location, law.scale
 
     def strength(self, belief: Belief, features: FloatArray | None) -> FloatArray:
-        return np.asarray(belief[0][0] + 1 / self.precision_ratio)
+        return np.asarray(belief[0][0] + self.prior_strength)
 
     def cells(self, belief: Belief, most: int) -> Any:
         return np.minimum(belief[0][0].astype(int), most - 1)  # past the horizon, as at its end
@@ -113,21 +115,21 @@ class Bernoulli(IndependentArms):
     def settle(self) -> None:
         alpha, beta = (self.parameters[name] for name in self.fields)
         self.alpha, self.beta, self.both = alpha, beta, np.stack([alpha, beta])
+        self.prior_strength = alpha + beta
 
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         return reward, 1.0 - reward
 
     def posterior(self, belief: Belief, features: FloatArray | None) -> BetaLaw:
-        return BetaLaw.of(self.both + belief[0])
+        return BetaLaw(self.both + belief[0])
 
     def moments(self, belief: Belief, features: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-        law = self.posterior(belief, features)
-        total = law.alpha + law.beta
-        mean = law.alpha / total
-        return mean, np.asarray(np.sqrt(mean * (law.beta / total) / (total + 1)))
+        alpha, beta = self.both + belief[0]
+        total = alpha + beta
+        return alpha / total, np.sqrt(alpha * beta / (total + 1)) / total
 
     def strength(self, belief: Belief, features: FloatArray | None) -> FloatArray:
-        return np.asarray((self.alpha + self.beta) + (belief[0][0] + belief[0][1]))
+        return np.asarray(self.prior_strength + (belief[0][0] + belief[0][1]))
 
     def values(self, orders: FloatArray) -> FloatArray:
         return np.exp(-np.logaddexp(0, -orders))

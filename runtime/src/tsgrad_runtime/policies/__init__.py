@@ -5,6 +5,13 @@ from typing import Any
 
 from tsgrad_runtime.checks import BadInput, check_choice
 from tsgrad_runtime.models import Ball, Model
+from tsgrad_runtime.policies.allocating import (
+    ABTest,
+    BatchKnowledgeGradient,
+    ExploreThenCommit,
+    ResidualHorizon,
+    SuccessiveElimination,
+)
 from tsgrad_runtime.policies.base import Policy, Scene
 from tsgrad_runtime.policies.bonus import Bonus
 from tsgrad_runtime.policies.recurrent import RL2, Recurrent
@@ -47,6 +54,11 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "scaled-thompson": ScaledThompson,
     "satisficing-thompson": SatisficingThompson,
     "top-two-thompson": TopTwoThompson,
+    "ab-test": ABTest,
+    "explore-then-commit": ExploreThenCommit,
+    "successive-elimination": SuccessiveElimination,
+    "batch-knowledge-gradient": BatchKnowledgeGradient,
+    "residual-horizon": ResidualHorizon,
 }
 NOT_PLAYED = {
     "information-directed": "it integrates over the best arm at every decision, which is for simulation alone",

@@ -1,5 +1,6 @@
 """The bonus law."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import Law, NormalLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Sampling, Scene
+from tsgrad_runtime.policies.kept import PerBelief, PerStep
 
 
 class Bonus(Sampling):
@@ -30,19 +32,19 @@ class Bonus(Sampling):
             raise BadInput(f"bonus must have 1, 3, 6, 10 or more coefficients, got shape {both.shape[1:]}")
         self.degree = degree
         terms = [(i, j) for j in range(degree + 1) for i in range(degree + 1 - j)]
-        self.coefficients = np.zeros(
-            (degree + 1, 2, degree + 1)
-        )  # [i of steps left, bonus or spread, j of what is known]
+        chebyshev = np.zeros((degree + 1, 2, degree + 1))  # [i of steps left, bonus or spread, j of what is known]
         for number, (i, j) in enumerate(terms):
-            self.coefficients[i, :, j] = both[:, number]
+            chebyshev[i, :, j] = both[:, number]
+        # Of what is known in powers, which are computed in one call for all arms.
+        powers = [np.polynomial.chebyshev.cheb2poly(row) for row in np.eye(degree + 1)]
+        self.coefficients = chebyshev @ np.stack([np.pad(row, (0, degree + 1 - len(row))) for row in powers])
+        self._exponents = np.arange(degree + 1.0)[:, None]
         self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
         self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
         self.ends = {
             name: None if end is None else float(check_array(name, end, above=0)) for name, end in ends.items()
         }
-        self._now: tuple[int, FloatArray] = (-1, np.zeros(0))
-        self._kept: tuple[Any, Any, Any] = (None, None, None)
 
     def prepare(self, model: Model, horizon: int) -> None:
         if None in self.ends.values() and model.contexts:
@@ -52,40 +54,35 @@ class Bonus(Sampling):
         known = None if model.contexts else model.strength(model.prior(), getattr(model, "features", None))
         least = self.ends["least_known"] or float(np.min(known))  # type: ignore[arg-type]
         most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
-        self.time = (0.0, float(np.log(self.ends["most_left"] or horizon)))
-        self.known = (float(np.log(least)), float(np.log(most)))
-        self._kept = (None, None, None)
+        self._time = _scale(0.0, float(np.log(self.ends["most_left"] or horizon)))
+        self._strength = _scale(float(np.log(least)), float(np.log(most)))
+        self._now, self._known = PerStep(self._of_time), PerBelief(self._of_known)
 
     def law(self, scene: Scene) -> Law:
         mean, std, of_known = self._known(scene)
-        if self._now[0] != scene.left:
-            x = np.clip(_scaled(np.log(scene.left), *self.time), -1, 1)
-            of_time = np.stack(_chebyshev(x, self.degree))
-            self._now = scene.left, np.tensordot(of_time, self.coefficients, axes=1)  # [2, j]
-        moved = self._now[1] @ of_known
+        moved = self._now(scene.left) @ of_known
         if self.per_arm:
-            moved = moved + self.own
-        return NormalLaw(mean + std * moved[0], std * np.exp(np.clip(moved[1], -3.0, 3.0)))
+            moved += self.own
+        spread = np.exp(np.minimum(np.maximum(moved[1], -3.0), 3.0))
+        return NormalLaw(mean + std * moved[0], std * spread)
 
-    def _known(self, scene: Scene) -> Any:
-        """What depends on the belief alone: moments of the arms, and the polynomials of what is known of them."""
-        belief, features, known = self._kept
-        if belief is not scene.belief or features is not scene.features:
-            y = np.clip(_scaled(np.log(scene.model.strength(scene.belief, scene.features)), *self.known), -1, 1)
-            known = *scene.model.moments(scene.belief, scene.features), np.stack(_chebyshev(y, self.degree))
-            self._kept = scene.belief, scene.features, known
-        return known
+    def _of_time(self, left: FloatArray) -> FloatArray:
+        """Coefficients of the polynomials of what is known, [left, bonus or spread, power]."""
+        of_time = np.polynomial.chebyshev.chebvander(self._time(np.log(left)), self.degree)
+        return np.tensordot(of_time, self.coefficients, axes=1)
+
+    def _of_known(self, scene: Scene) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What depends on the belief alone: moments of the arms, and the powers of what is known of them."""
+        known = self._strength(np.log(scene.model.strength(scene.belief, scene.features)))
+        mean, std = scene.model.moments(scene.belief, scene.features)
+        return mean, std, known**self._exponents
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders
 
 
-def _scaled(value: Any, low: float, high: float) -> Any:
-    return (2 * value - low - high) / (high - low + (high - low < 1e-6) * 1e-6)
-
-
-def _chebyshev(x: Any, degree: int) -> list[Any]:
-    terms = [np.ones_like(x), x]
-    for _ in range(degree - 1):
-        terms.append(2 * x * terms[-1] - terms[-2])
-    return terms[: degree + 1]
+def _scale(low: float, high: float) -> Callable[[FloatArray], FloatArray]:
+    """From [low, high] to [-1, 1], and no further; where both ends are one, to the middle."""
+    width = high - low + (high - low < 1e-6) * 1e-6
+    slope, offset = 2 / width, (low + high) / width
+    return lambda value: np.minimum(np.maximum(value * slope - offset, -1.0), 1.0)

@@ -75,7 +75,7 @@ def shifted(law: Law, shift: FloatArray) -> Law:
                 law.offset, law.frame, law.location + first, law.whitening * _factor(-second), law.features
             )
         case BetaLaw():
-            return BetaLaw.of(law.both * np.stack([_factor(first), _factor(second)]))
+            return BetaLaw(law.both * np.stack([_factor(first), _factor(second)]))
         case GammaLaw():
             return GammaLaw(law.shape * _factor(first), law.rate * _factor(second))
         case NormalGammaLaw():

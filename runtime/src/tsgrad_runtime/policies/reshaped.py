@@ -1,29 +1,24 @@
 """Plain Thompson sampling, and reshaped posteriors."""
 
-import math
 from typing import Any
 
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray
-from tsgrad_runtime.laws import BetaLaw, FramedNormalLaw, Law
+from tsgrad_runtime.laws import BetaLaw, FramedNormalLaw, Law, NormalLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, IndependentArms, Model, NormalPrior
 from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm
+from tsgrad_runtime.policies.kept import PerBelief, PerStep
 
 
 class Thompson(Sampling):
     """Plain Thompson sampling."""
 
     def __init__(self) -> None:
-        self._kept: tuple[Any, Any, Any] = (None, None, None)
+        self._posterior = PerBelief(lambda scene: scene.model.posterior(scene.belief, scene.features))
 
     def law(self, scene: Scene) -> Law:
-        belief, features, law = self._kept
-        if belief is not scene.belief or features is not scene.features:
-            law = scene.model.posterior(scene.belief, scene.features)
-            self._kept = scene.belief, scene.features, law
-        kept: Law = law
-        return kept
+        return self._posterior(scene)
 
 
 def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
@@ -42,15 +37,21 @@ class ReshapedGaussian(Arrays, Sampling):
         if not isinstance(model, Gaussian):
             raise BadInput("policy 'reshaped-gaussian' needs a gaussian problem")
         self.per_arm = check_per_arm(model, self.prior_mean, self.log_prior_variance, self.decay)
-        self.ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
-        self.log_own_variance = 2 * np.log(model.prior_std)
+        ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
+        log_own_variance = 2 * np.log(model.prior_std)
+
+        def scale(left: FloatArray) -> FloatArray:
+            log_variance = self.log_prior_variance + self.decay * np.log(left / horizon)[:, None]
+            return np.asarray(np.sqrt(_bounded_exp(log_variance, log_own_variance, 20.0)))
+
+        def reshaped(scene: Scene) -> NormalLaw:
+            return model.reshaped(scene.belief, self.prior_mean - model.prior_mean, 1.0, ratio)
+
+        self._scale, self._unit = PerStep(scale), PerBelief(reshaped)
 
     def law(self, scene: Scene) -> Law:
-        model: Any = scene.model
-        log_variance = self.log_prior_variance + self.decay * math.log(scene.left / scene.horizon)
-        variance = _bounded_exp(log_variance, self.log_own_variance, 20.0)
-        law: Law = model.reshaped(scene.belief, self.prior_mean - model.prior_mean, variance, self.ratio)
-        return law
+        unit = self._unit(scene)
+        return NormalLaw(unit.location, self._scale(scene.left) * unit.scale)
 
 
 class ReshapedBernoulli(Arrays, Sampling):
@@ -68,16 +69,20 @@ class ReshapedBernoulli(Arrays, Sampling):
         starts = np.log(model.alpha), np.log(model.beta)
         given = self.log_alpha - starts[0], self.log_beta - starts[1], self.log_evidence_weight
         moved = [np.clip(one, -8.0, 8.0) for one in given]
-        self.logarithms = np.stack([starts[0] + moved[0], starts[1] + moved[1]])
-        self.log_weight = moved[2]
-        self.lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
-        self.highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
+        counts = np.exp(np.stack([starts[0] + moved[0], starts[1] + moved[1]]))
+        weight = np.exp(moved[2])
+        lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
+        highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
+
+        def concentration(left: FloatArray) -> FloatArray:
+            logarithm = self.decay * -np.log(left / horizon)[:, None]
+            return np.exp(np.minimum(np.maximum(logarithm, lowest), highest))
+
+        self._concentration = PerStep(concentration)
+        self._counts = PerBelief(lambda scene: counts + weight * scene.belief[0])
 
     def law(self, scene: Scene) -> Law:
-        concentration = self.decay * -math.log(scene.left / scene.horizon)
-        concentration = np.minimum(np.maximum(concentration, self.lowest), self.highest)
-        evidence = np.exp(self.log_weight + concentration)
-        return BetaLaw.of(np.exp(self.logarithms + concentration) + evidence * scene.belief[0])
+        return BetaLaw(self._concentration(scene.left) * self._counts(scene))
 
 
 class ReshapedEvidence(Arrays, Sampling):
@@ -91,9 +96,15 @@ class ReshapedEvidence(Arrays, Sampling):
             raise BadInput("policy 'reshaped-evidence' needs a problem with independent arms")
         self.per_arm = check_per_arm(model, self.log_evidence_weight, self.decay)
 
+        def weight(left: FloatArray) -> FloatArray:
+            return np.asarray(
+                _bounded_exp(self.log_evidence_weight - self.decay * np.log(left / horizon)[:, None], 0.0, 8.0)
+            )
+
+        self._weight = PerStep(weight)
+
     def law(self, scene: Scene) -> Law:
-        weight = _bounded_exp(self.log_evidence_weight - self.decay * math.log(scene.left / scene.horizon), 0.0, 8.0)
-        return scene.model.posterior((weight * scene.belief[0],), scene.features)
+        return scene.model.posterior((self._weight(scene.left) * scene.belief[0],), scene.features)
 
 
 class ReshapedNormal(Arrays, Sampling):
@@ -107,15 +118,23 @@ class ReshapedNormal(Arrays, Sampling):
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, NormalPrior) or model.prior_mean.shape != self.prior_mean.shape:
             raise BadInput("policy 'reshaped-normal' needs a problem with a normal prior of the same dimension")
+        ratio = _bounded_exp(self.log_precision_ratio, 0.0, 8.0)
+        shift = np.linalg.solve(model.prior_root, self.prior_mean - model.prior_mean)
+
+        def reshaped(scene: Scene) -> FramedNormalLaw:
+            mean, root = model.whitened(scene.belief)
+            plain = model.posterior(scene.belief, None)
+            factor = np.linalg.cholesky(ratio * np.eye(mean.shape[0]) + (1 - ratio) * (root.T @ root))
+            location = np.linalg.solve(factor @ factor.T, root.T @ (shift + (ratio - 1) * mean))
+            return FramedNormalLaw(plain.offset, plain.frame, location, factor.T, None)
+
+        def scale(left: FloatArray) -> FloatArray:
+            log_variance = self.log_covariance_scale + self.decay * np.log(left / horizon)
+            return np.asarray(np.sqrt(_bounded_exp(log_variance, 0.0, 20.0)))
+
+        self._unit, self._scale = PerBelief(reshaped), PerStep(scale)
 
     def law(self, scene: Scene) -> Law:
-        model: Any = scene.model
-        mean, root = model.whitened(scene.belief)
-        plain = model.posterior(scene.belief, scene.features)
-        ratio = _bounded_exp(self.log_precision_ratio, 0.0, 8.0)
-        factor = np.linalg.cholesky(ratio * np.eye(mean.shape[0]) + (1 - ratio) * (root.T @ root))
-        shift = np.linalg.solve(model.prior_root, self.prior_mean - model.prior_mean)
-        location = np.linalg.solve(factor @ factor.T, root.T @ (shift + (ratio - 1) * mean))
-        log_variance = self.log_covariance_scale + self.decay * math.log(scene.left / scene.horizon)
-        whitening = factor.T / np.sqrt(_bounded_exp(log_variance, 0.0, 20.0))
-        return FramedNormalLaw(plain.offset, plain.frame, location, whitening, scene.features)
+        unit = self._unit(scene._replace(features=None))  # which have no part in it
+        whitening = unit.whitening / self._scale(scene.left)
+        return FramedNormalLaw(unit.offset, unit.frame, unit.location, whitening, scene.features)
