@@ -1,7 +1,18 @@
 """Simulation: workloads, instances, the transition, rollouts through instances, and engines that run many of them."""
 
 from tsgrad.simulation.conditions import EVERY_USER, Conditions
-from tsgrad.simulation.crowd import ONE_USER, Counted, Crowd, Floored, Listed, OneUser, PolicyNoise, Users, crowd_of
+from tsgrad.simulation.crowd import (
+    ONE_USER,
+    Counted,
+    Crowd,
+    Floored,
+    Late,
+    Listed,
+    OneUser,
+    PolicyNoise,
+    Users,
+    crowd_of,
+)
 from tsgrad.simulation.engines import (
     Engine,
     EngineName,
@@ -52,6 +63,7 @@ __all__ = [
     "Instance",
     "Item",
     "JaxEngine",
+    "Late",
     "Listed",
     "LocalWorkers",
     "NativeEngine",
