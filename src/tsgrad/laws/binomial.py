@@ -47,7 +47,7 @@ def _by_inversion(
 
     def unfinished(state: Any) -> Bool[Array, ""]:
         value, _, _, below, _ = state
-        return (value < _MOST_OF_FEW) & jnp.any(below)
+        return jnp.asarray((value < _MOST_OF_FEW) & jnp.any(below))
 
     def step(state: Any) -> Any:
         value, reached, probability, below, successes = state

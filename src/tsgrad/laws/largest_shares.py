@@ -122,7 +122,7 @@ _LEAST = 1e-30
 
 
 class _Rule:
-    """How many panels there are, at least and for each gap between marks beyond an arm's first; Gauss's rule in each."""
+    """How many panels there are: at least, and for each gap between marks but an arm's first. Gauss's rule in each."""
 
     def __init__(self, least: int, more: float, points: int) -> None:
         nodes, weights = np.polynomial.legendre.leggauss(points)
