@@ -99,6 +99,13 @@ def test_shares_respect_masks_and_have_derivatives(make):
                 np.testing.assert_allclose(slope[:, arm], (up - down) / 2e-5, atol=1e-6)
 
 
+def test_shares_of_narrow_arms_far_from_zero():
+    """Two arms of equal width 1e-5 near 100, apart by one step of float32: Phi of the difference over sqrt(2) widths."""
+    location = np.array([100.0, np.nextafter(np.float32(100), np.float32(200))])
+    found = largest_shares(NormalLaw(jnp.asarray(location, jnp.float32), jnp.full(2, 1e-5)))
+    np.testing.assert_allclose(found[1], stats.norm.cdf((location[1] - location[0]) / (np.sqrt(2) * 1e-5)), atol=1e-5)
+
+
 def test_shares_are_what_a_million_draws_show():
     """Three normal arms; one false alarm in a thousand seeds."""
     law = NormalLaw(jnp.array([0.0, 0.5, 0.2]), jnp.array([1.0, 0.1, 2.0]))

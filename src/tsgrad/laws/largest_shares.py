@@ -35,6 +35,8 @@ def largest_shares(law: OrderedLaw, available: Bool[Array, "K"] | None = None) -
     """
     kind = jnp.result_type(*jax.tree.leaves(law))
     rule = _LONG if kind == jnp.float64 else _SHORT
+    if isinstance(law, NormalLaw):  # differences of locations have digits left that a narrow law far from zero needs
+        law = NormalLaw(law.location - jax.lax.stop_gradient(jnp.max(law.location)), law.scale)
     in_order = law.in_order()
     ends = _panels(in_order.marks, available, rule.panels(*in_order.marks.shape))
     width = jnp.diff(ends)[:, None]
@@ -53,7 +55,7 @@ def _panels(marks: Float[Array, "m K"], available: Bool[Array, "K"] | None, pane
     Between two of its marks an arm asks for a given number of panels, the same for all of its gaps. Where several arms
     matter, the one that asks for most decides, and what all ask for together is scaled to the panels there are.
     """
-    asked = 1 / jnp.diff(marks, axis=0)  # [gap, K]
+    asked = 1 / jnp.maximum(jnp.diff(marks, axis=0), _LEAST)  # [gap, K]
     low = jnp.max(marks[0] if available is None else jnp.where(available, marks[0], -jnp.inf))
     if available is not None:
         marks, asked = jnp.where(available, marks, low), jnp.where(available, asked, 0)
