@@ -209,7 +209,8 @@ def _diagnosed_under(
 
 def judged(seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], level: float) -> Diagnosis:
     """The diagnosis of episodes; against those that are `expected`, where the model's posterior is approximate."""
-    groups = grouped(seen.arm, seen.innovations, expected and (expected.arm, expected.innovations))
+    beside = expected and (expected.arm, expected.innovations)
+    groups = grouped(seen.arm, seen.innovations, beside, pulls=seen.turns)
     p_values = [p for group in groups for p in group[-3:]]
     return Diagnosis(
         _gradient_test(seen.gradients, expected and expected.gradients, names),
@@ -250,12 +251,13 @@ def _simulated(
 
 class Seen(NamedTuple):
     """Episodes: their gradients by each estimator [N, P], innovations [N, M], and whose these are [N, M], as `grouped`
-    takes them; `of_sums` says that an innovation is of all users of an arm and step.
+    takes them. An arm has so many `turns` at most; `of_sums` says that each is all of its users at a step.
     """
 
     arm: Any
     gradients: dict[str, FloatArray]
     innovations: FloatArray
+    turns: int
     of_sums: bool = False
 
     @classmethod
@@ -269,6 +271,7 @@ class Seen(NamedTuple):
             np.asarray(record.arm) if isinstance(problem.model, FiniteArms) else None,
             {name: gradients[:, index] for index, name in enumerate(_ESTIMATORS)},
             innovations(problem.model, policy, record, seed=seed, precision=precision),
+            np.shape(record.reward)[1],
         )
 
     @classmethod
@@ -282,14 +285,16 @@ class Seen(NamedTuple):
         }
         gradients = episode_gradients(problem, policy, estimators, **workload)
         found = played_innovations(problem, ready, whole)
-        return cls(found.arm if isinstance(problem.model, FiniteArms) else None, gradients, found.value, found.of_sums)
+        arm = found.arm if isinstance(problem.model, FiniteArms) else None
+        turns = whole.horizon if found.of_sums else found.value.shape[1]
+        return cls(arm, gradients, found.value, turns, found.of_sums)
 
     def part(self, first: int, last: int) -> "Seen":
         """Some of the episodes."""
         arm, gradients, found = jax.tree.map(
             lambda leaf: leaf[first:last], (self.arm, self.gradients, self.innovations)
         )
-        return Seen(arm, gradients, found, self.of_sums)
+        return self._replace(arm=arm, gradients=gradients, innovations=found)
 
 
 def _gradient_test(

@@ -98,22 +98,22 @@ def innovations(
     return found.astype(np.float64)
 
 
-def grouped(arm: Any, found: FloatArray, expected: tuple[Any, FloatArray] | None = None) -> list[Group]:
-    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on.
+def grouped(arm: Any, found: FloatArray, expected: tuple[Any, FloatArray] | None = None, *, pulls: int) -> list[Group]:
+    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on to `pulls`.
 
     `arm` [N, M] says whose each of them is: -1 for nobody's; None where there are infinitely many. They are held
     against a standard normal, or against other arms and innovations, where these are given.
     """
-    usual = {} if expected is None else _members(*expected)
+    usual = {} if expected is None else _members(*expected, pulls)
     groups = []
-    for (which, first, last), members in _members(arm, found).items():
+    for (which, first, last), members in _members(arm, found, pulls).items():
         beside = usual.get((which, first, last))
         if expected is None or beside is not None:
-            groups.append(_group(which, first, min(last, found.shape[1]), members, beside))
+            groups.append(_group(which, first, min(last, pulls), members, beside))
     return groups
 
 
-def _members(arm: Any, found: FloatArray) -> dict[tuple[int | None, int, int], FloatArray]:
+def _members(arm: Any, found: FloatArray, pulls: int) -> dict[tuple[int | None, int, int], FloatArray]:
     """The innovations of each group that has enough of them, by arm and first and last pull."""
     if arm is None:
         arms: list[int | None] = [None]
@@ -122,8 +122,8 @@ def _members(arm: Any, found: FloatArray) -> dict[tuple[int | None, int, int], F
         arms = list(range(int(arm.max()) + 1))
     played = arm[:, :, None] == np.arange(len(arms))
     pull = np.take_along_axis(np.cumsum(played, axis=1), arm[:, :, None], axis=2)[:, :, 0]
-    edges = [0, *(2**power for power in range(found.shape[1].bit_length() + 1))]
-    spans = [(1, found.shape[1]), *((low + 1, high) for low, high in itertools.pairwise(edges))]
+    edges = [0, *(2**power for power in range(pulls.bit_length() + 1))]
+    spans = [(1, pulls), *((low + 1, high) for low, high in itertools.pairwise(edges))]
     groups = {}
     for which in arms:
         for first, last in spans:

@@ -85,7 +85,7 @@ class NormalGammaLaw(OrderedLaw):
         centre, width = jnp.mean(location), jnp.max(scale)
         marks = location + scale * jnp.sqrt(2 * shape) * jnp.sinh(sides(*_of_student(shape)).marks(_CUTS))
 
-        def log_density(w: Float[Array, "n 1"]) -> Float[Array, "n K"]:
+        def log_density(w: Float[Array, "n #K"]) -> Float[Array, "n K"]:
             standardised = (centre - self.location + width * jnp.sinh(w)) / self._student_scale
             return jnp.asarray(self._log_density(standardised) + jnp.log(width * jnp.cosh(w)))
 
