@@ -100,7 +100,7 @@ def test_shares_respect_masks_and_have_derivatives(make):
 
 
 def test_shares_of_narrow_arms_far_from_zero():
-    """Two arms of equal width 1e-5 near 100, apart by one step of float32: Phi of the difference over sqrt(2) widths."""
+    """Two arms of width 1e-5 near 100, apart by one step of float32: Phi of the difference over sqrt(2) widths."""
     location = np.array([100.0, np.nextafter(np.float32(100), np.float32(200))])
     found = largest_shares(NormalLaw(jnp.asarray(location, jnp.float32), jnp.full(2, 1e-5)))
     np.testing.assert_allclose(found[1], stats.norm.cdf((location[1] - location[0]) / (np.sqrt(2) * 1e-5)), atol=1e-5)
