@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 
 from tsgrad.laws.base import OrderedLaw
 from tsgrad.laws.normal import NormalLaw
-from tsgrad.laws.normal_shares import normal_chances
+from tsgrad.laws.normal_shares import LEAST, normal_chances
 
 
 def largest_shares(law: OrderedLaw, available: Bool[Array, "K"] | None = None) -> Float[Array, "K"]:
@@ -55,14 +55,16 @@ def _panels(marks: Float[Array, "m K"], available: Bool[Array, "K"] | None, pane
     Between two of its marks an arm asks for a given number of panels, the same for all of its gaps. Where several arms
     matter, the one that asks for most decides, and what all ask for together is scaled to the panels there are.
     """
-    asked = 1 / jnp.maximum(jnp.diff(marks, axis=0), _LEAST)  # [gap, K]
+    asked = 1 / jnp.maximum(jnp.diff(marks, axis=0), 1e-30)  # [gap, K]
     low = jnp.max(marks[0] if available is None else jnp.where(available, marks[0], -jnp.inf))
     if available is not None:
         marks, asked = jnp.where(available, marks, low), jnp.where(available, asked, 0)
     marks = jnp.maximum(marks, low)
     stops = jnp.sort(marks[1:].ravel())
     starts = jnp.concatenate([low[None], stops[:-1]])
-    covers = (marks[:-1] <= starts[:, None, None]) & (marks[1:] >= stops[:, None, None])
+    # By the middle of each interval: ends may be computed anew, with a last bit that differs from that of the marks.
+    middle = ((starts + stops) / 2)[:, None, None]
+    covers = (marks[:-1] < middle) & (middle < marks[1:])
     density = jnp.max(jnp.where(covers, asked, 0), axis=(1, 2))
     length = (stops - starts) * density
     until = jnp.cumsum(length)
@@ -101,8 +103,7 @@ def _from_densities(
     density = jax.lax.stop_gradient(density / total).reshape(-1, arms)
     if available is not None:
         density, cdf = jnp.where(available, density, 0), jnp.where(available, cdf, 1)
-    # Where F is next to nothing f is as small: any bound keeps the quotient finite.
-    return _chances(jnp.maximum(cdf, _LEAST), density, weights.ravel())
+    return _chances(jnp.maximum(cdf, LEAST), density, weights.ravel())
 
 
 @jax.custom_jvp
@@ -118,9 +119,6 @@ def _(arguments: Any, tangents: Any) -> Any:
     rate, moved = density / cdf, tangents[0] / cdf
     gain = rate * jnp.sum(moved, axis=1, keepdims=True) - moved * jnp.sum(rate, axis=1, keepdims=True)
     return jnp.sum(weights * rate, axis=0), jnp.sum(weights * gain, axis=0)
-
-
-_LEAST = 1e-30
 
 
 class _Rule:

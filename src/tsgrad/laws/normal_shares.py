@@ -13,6 +13,8 @@ from jaxtyping import Array, Bool, Float
 
 from tsgrad.laws.normal import NormalLaw
 
+LEAST = 1e-8  # where F is smaller, so is f: a bound costs the square of it, and keeps products of quotients finite
+
 
 @jax.custom_vjp
 def normal_chances(
@@ -42,8 +44,7 @@ def _at(
 ) -> tuple[Float[Array, "K"], Float[Array, "K"], Float[Array, ""]]:
     """Of each arm the standardised point and f / F, and the product of all F, weighted."""
     z = (point - law.location) / law.scale
-    # Where F is next to nothing f is as small: any bound keeps the quotient finite.
-    cdf = jnp.maximum(0.5 + 0.5 * jax.lax.erf(z * np.sqrt(0.5)), _LEAST)
+    cdf = jnp.maximum(0.5 + 0.5 * jax.lax.erf(z * np.sqrt(0.5)), LEAST)
     density = jnp.exp(-0.5 * z**2) * (np.sqrt(0.5 / np.pi) / law.scale)
     if available is not None:
         density, cdf = jnp.where(available, density, 0), jnp.where(available, cdf, 1)
@@ -68,5 +69,3 @@ def _backward(kept: Any, slope: Float[Array, "K"]) -> Any:
 
 
 normal_chances.defvjp(_forward, _backward)
-
-_LEAST = 1e-30
