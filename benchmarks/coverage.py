@@ -83,7 +83,7 @@ def diagnoses(problem: Any, repeats: int, episodes: int = 1000) -> dict[str, flo
     for start in range(0, repeats * episodes, episodes):
         seen, *expected = (sample.part(start, start + episodes) for sample in samples)
         names = tg.parameter_names(policy)
-        verdict = judged(problem, seen, expected[0] if expected else None, names=names, level=LEVEL)
+        verdict = judged(seen, expected[0] if expected else None, names=names, level=LEVEL)
         alarms += [verdict.gradient.p_joint < LEVEL, verdict.p_innovations < LEVEL, verdict.model_is_wrong]
     return dict(zip(("gradient", "rewards", "verdict"), (alarms / repeats).tolist(), strict=True))
 

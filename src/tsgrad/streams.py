@@ -85,6 +85,11 @@ class Noise(eqx.Module):
         first, second = threefry2x32(self.key, (self.t, slot >> np.uint32(1)))
         return (_float(jnp.where(slot & np.uint32(1), second, first)) + 0.5) * 2.0**-32
 
+    def uniform_pair(self, number: int | Integer[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+        """The uniforms of slots 2j and 2j + 1, for j the number, at the cost of one of them."""
+        first, second = threefry2x32(self.key, (self.t, _word(number)))
+        return (_float(first) + 0.5) * 2.0**-32, (_float(second) + 0.5) * 2.0**-32
+
     def normal(self, slot: int | Integer[Array, "..."]) -> Float[Array, "..."]:
         """Standard normal, by Box-Muller: slot 2j is r cos, slot 2j + 1 is r sin, of the words of counter (t, j).
 

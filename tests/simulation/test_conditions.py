@@ -195,13 +195,16 @@ class Remembering(SamplesWorlds):
 
 
 @pytest.mark.formulas
-def test_conditions_that_say_nothing_change_no_bit():
+@pytest.mark.parametrize("engine", ["jax", "native"])
+def test_conditions_that_say_nothing_change_no_bit(engine):
     trivial = tg.Conditions(batch=[1] * 4, delay=[1.0], floor=0.0, available=np.ones((4, 2), bool), after=0)
-    where = {"horizon": 4, "episodes": 64, "seed": 0, "engine": "jax"}
+    where = {"horizon": 4, "episodes": 64, "seed": 0, "engine": engine}
     policy = tg.BonusThompson(BERNOULLI, degree=1)
     plain = tg.gradient(BERNOULLI, policy, tg.Estimator(), **where)
     same = tg.gradient(BERNOULLI, policy, tg.Estimator(), conditions=trivial, **where)
     np.testing.assert_array_equal(plain.mean, same.mean)
+    played = [tg.simulate(BERNOULLI, policy, **where, **more).regret for more in ({}, {"conditions": trivial})]
+    np.testing.assert_array_equal(*played)
     assert trivial.told(4).trivial
 
 

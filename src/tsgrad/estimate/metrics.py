@@ -179,7 +179,7 @@ class PosteriorMean(SeparableMetric):
                 State(belief, None, plays=plays),
                 context,
                 choose=lambda: (None, best),
-                pay=lambda best: _all_at_once(instance.pay(t, context, best, plays)),
+                pay=lambda best: all_at_once(instance.pay(t, context, best, plays)),
                 crowd=instance.crowd,
             )
             return (later.belief, later.plays), expected
@@ -209,7 +209,7 @@ class StateActionValue(Metric):
         return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).best
 
 
-def _all_at_once(paid: Any) -> Any:
+def all_at_once(paid: Any) -> Any:
     """What is paid, whenever it is seen: an oracle may know it at once. Sums of several delays are added up."""
     if not isinstance(paid, Sums) or paid.users.ndim == 1:
         return paid

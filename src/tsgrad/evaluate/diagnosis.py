@@ -1,6 +1,6 @@
 """Can the model's metrics be trusted? Two tests on episodes, recorded or simulated, and what follows from them."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import jax
 import numpy as np
@@ -8,12 +8,22 @@ from scipy import stats
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count, check_share, check_type
-from tsgrad.estimate import Estimator
+from tsgrad.estimate import Estimator, GradientName, episode_gradients
 from tsgrad.estimate.recorded import replayed_gradients
 from tsgrad.evaluate.innovations import Group, grouped, innovations
+from tsgrad.evaluate.played_innovations import played_innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
-from tsgrad.problems import AnyProblem, Problem
-from tsgrad.simulation import EVERY_USER, Conditions, Precision, Recorded, simulate
+from tsgrad.problems import AnyProblem, FiniteArms
+from tsgrad.simulation import (
+    EVERY_USER,
+    Conditions,
+    Precision,
+    Recorded,
+    Workload,
+    WorkloadOptions,
+    ready_for,
+    simulate,
+)
 from tsgrad.streams import Purpose
 
 FEWEST = 30  # episodes of which anything is said
@@ -47,6 +57,7 @@ class Diagnosis(NamedTuple):
     p_innovations: float  # the smallest of all groups and statistics, corrected for their number
     level: float
     episodes: int
+    turns: str = "pulls"  # of an arm, by which innovations are counted: its "batches" where users are one sum
 
     @property
     def gradient_is_biased(self) -> bool:
@@ -99,7 +110,7 @@ class Diagnosis(NamedTuple):
         group = min(self.innovations, key=lambda group: min(group[-3:]))
         arm = "" if group.arm is None else f"arm {group.arm}, "
         return (
-            f"Rewards: not what the model expects (p = {self.p_innovations:.2g}). Most clearly {arm}pulls"
+            f"Rewards: not what the model expects (p = {self.p_innovations:.2g}). Most clearly {arm}{self.turns}"
             f" {group.first_pull} to {group.last_pull}: standardised, they have mean {group.mean:+.2f} (expected 0),"
             f" variance {group.variance:.2f} (expected 1) and {100 * group.tails:.1f}% in the tails (expected 4.6%)."
         )
@@ -134,7 +145,7 @@ def diagnose(
         seed: of everything that is drawn.
         level: the chance of an alarm where nothing is wrong.
         precision: "float32" or "float64".
-        conditions: of simulated episodes; they may say which arms there are.
+        conditions: of simulated episodes.
 
     Returns:
         Both tests and a verdict, which prints as a few sentences.
@@ -143,6 +154,11 @@ def diagnose(
     second compares rewards with what the model predicts. Where nothing is wrong, the probability that either raises
     the alarm is at most `level`. Where the posterior is an approximation, its own error would raise it: then episodes
     are compared with as many that are simulated from the model itself, with the same policy.
+
+    In batches whose users are only counted, it is the sum of an arm's rewards at a step that is compared with sums that
+    the model predicts. Rewards count when they were paid, not when they were seen. Gradients of batches are by scores,
+    which have no bias, but where users are allocated in proportion: there is none but the pathwise one, exact for
+    normal rewards, and for others the better the larger batches are.
 
         >>> import tsgrad as tg
         >>> wrong = tg.Misspecified(truth=tg.GaussianBandit(arms=2, noise_std=2.0), model=tg.GaussianBandit(arms=2))
@@ -155,20 +171,20 @@ def diagnose(
     if not isinstance(episodes, Recorded):
         if horizon is None:
             raise BadInput("horizon must be given where episodes are to be simulated")
+        number = check_count("episodes", episodes, least=FEWEST)
         if not conditions.masks_alone:
-            raise BadInput(
-                "conditions must say nothing but 'available' for a diagnosis, which looks at single users one after the"
-                " other: what is wrong with a model shows there, and no batch, delay or floor is needed for it"
+            return _diagnosed_under(
+                problem,
+                policy,
+                level,
+                horizon=horizon,
+                episodes=number,
+                seed=seed,
+                purpose=Purpose.EVALUATION,
+                precision=precision,
+                conditions=conditions,
             )
-        episodes = _simulated(
-            problem,
-            policy,
-            horizon,
-            check_count("episodes", episodes, least=FEWEST),
-            seed,
-            precision,
-            conditions=conditions,
-        )
+        episodes = _simulated(problem, policy, horizon, number, seed, precision, conditions=conditions)
     number, steps = np.shape(episodes.reward)
     check_count("the number of episodes", number, least=FEWEST)
     policy = prepared(policy, problem, steps)
@@ -177,12 +193,24 @@ def diagnose(
     if not problem.model.exact_posterior:
         own = _simulated(problem.model, policy, steps, number, seed, precision, iteration=1)
         expected = Seen.of(problem, policy, own, seed, precision)
-    return judged(problem.model, seen, expected, names=parameter_names(policy), level=level)
+    return judged(seen, expected, names=parameter_names(policy), level=level)
 
 
-def judged(model: Problem, seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], level: float) -> Diagnosis:
+def _diagnosed_under(
+    problem: AnyProblem, policy: SamplingPolicy, level: float, **workload: Unpack[WorkloadOptions]
+) -> Diagnosis:
+    """The diagnosis of episodes that are simulated under conditions."""
+    seen = Seen.under(problem, policy, workload)
+    expected = None
+    if not problem.model.exact_posterior:
+        expected = Seen.under(problem.model, policy, {**workload, "iteration": 1})
+    return judged(seen, expected, names=parameter_names(policy), level=level)
+
+
+def judged(seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], level: float) -> Diagnosis:
     """The diagnosis of episodes; against those that are `expected`, where the model's posterior is approximate."""
-    groups = grouped(model, seen.record, seen.innovations, expected and (expected.record, expected.innovations))
+    beside = expected and (expected.arm, expected.innovations)
+    groups = grouped(seen.arm, seen.innovations, beside, pulls=seen.turns)
     p_values = [p for group in groups for p in group[-3:]]
     return Diagnosis(
         _gradient_test(seen.gradients, expected and expected.gradients, names),
@@ -190,6 +218,7 @@ def judged(model: Problem, seen: "Seen", expected: "Seen | None", *, names: tupl
         min(1.0, len(p_values) * min(p_values)) if p_values else 1.0,
         level,
         len(seen.innovations),
+        "batches" if seen.of_sums else "pulls",
     )
 
 
@@ -221,28 +250,51 @@ def _simulated(
 
 
 class Seen(NamedTuple):
-    """Episodes, their gradients by each estimator [N, P], and the innovations of their rewards [N, T]."""
+    """Episodes: their gradients by each estimator [N, P], innovations [N, M], and whose these are [N, M], as `grouped`
+    takes them. An arm has so many `turns` at most; `of_sums` says that each is all of its users at a step.
+    """
 
-    record: Recorded
+    arm: Any
     gradients: dict[str, FloatArray]
     innovations: FloatArray
+    turns: int
+    of_sums: bool = False
 
     @classmethod
     def of(
         cls, problem: AnyProblem, policy: SamplingPolicy, record: Recorded, seed: int, precision: Precision
     ) -> "Seen":
+        """Of recorded episodes."""
         estimators = tuple(_ESTIMATORS.values())
         gradients, _ = replayed_gradients(problem, policy, estimators, record, seed, 0, precision)
         return cls(
-            record,
+            np.asarray(record.arm) if isinstance(problem.model, FiniteArms) else None,
             {name: gradients[:, index] for index, name in enumerate(_ESTIMATORS)},
             innovations(problem.model, policy, record, seed=seed, precision=precision),
+            np.shape(record.reward)[1],
         )
+
+    @classmethod
+    def under(cls, problem: AnyProblem, policy: SamplingPolicy, workload: WorkloadOptions) -> "Seen":
+        """Of episodes that are simulated under conditions."""
+        whole = Workload.of(Purpose.EVALUATION, workload)
+        ready = ready_for(problem, policy, whole)
+        way: GradientName = "pathwise" if whole.conditions.allocation == "proportional" else "score"
+        estimators = {
+            name: Estimator(usual.metric_name, usual.baseline_name, gradient=way) for name, usual in _ESTIMATORS.items()
+        }
+        gradients = episode_gradients(problem, policy, estimators, **workload)
+        found = played_innovations(problem, ready, whole)
+        arm = found.arm if isinstance(problem.model, FiniteArms) else None
+        turns = whole.horizon if found.of_sums else found.value.shape[1]
+        return cls(arm, gradients, found.value, turns, found.of_sums)
 
     def part(self, first: int, last: int) -> "Seen":
         """Some of the episodes."""
-        seen: Seen = jax.tree.map(lambda leaf: leaf[first:last], self)
-        return seen
+        arm, gradients, found = jax.tree.map(
+            lambda leaf: leaf[first:last], (self.arm, self.gradients, self.innovations)
+        )
+        return self._replace(arm=arm, gradients=gradients, innovations=found)
 
 
 def _gradient_test(

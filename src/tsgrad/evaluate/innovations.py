@@ -14,11 +14,11 @@ from scipy import stats
 from tsgrad.arrays import FloatArray
 from tsgrad.estimate.recorded import check_draws, check_recorded, over_recorded
 from tsgrad.policies import SamplingPolicy
-from tsgrad.problems import FiniteArms, Problem
+from tsgrad.problems import Problem
 from tsgrad.simulation import Precision, Recorded, Trajectory, replay
 from tsgrad.streams import Address, Noise, Purpose, Stream
 
-_EXPECTED = 255  # rewards that the model expects, drawn for each one that came
+EXPECTED = 255  # rewards that the model expects, drawn for each one that came
 _FEWEST = 30  # innovations that a group must have to be tested
 TAIL = 2.0  # beyond how many standard deviations an innovation counts as one of the tails
 
@@ -53,11 +53,7 @@ def _block(
 
 
 def _of_rollout(model: Problem, rollout: Trajectory, noise: Noise) -> Float[Array, "T"]:
-    """Where each reward ranks among rewards drawn from worlds that the belief before it holds possible.
-
-    Under the model all of them come from one law, so that the rank, with ties broken at random and spread evenly
-    within its step, is exactly uniform, whatever the problem; its normal quantile is the innovation.
-    """
+    """Where each reward ranks among rewards drawn from worlds that the belief before it holds possible."""
 
     def one(inputs: tuple[Any, Any, Any, Any, Any]) -> Float[Array, ""]:
         t, context, belief, arm, reward = inputs
@@ -67,13 +63,26 @@ def _of_rollout(model: Problem, rollout: Trajectory, noise: Noise) -> Float[Arra
             world = law.sample(here.at(index, 0))
             return model.reward(world, context, arm, here.at(index, 1))
 
-        rewards = jax.vmap(expected)(jnp.arange(1, _EXPECTED + 1))
-        below, tied = jnp.sum(rewards < reward), jnp.sum(rewards == reward)
-        rank = (below + here.uniform(0) * (tied + 1)) / (_EXPECTED + 1)
-        return ndtri(jnp.clip(rank, 1e-6, 1 - 1e-6))
+        return innovation(reward, jax.vmap(expected)(jnp.arange(1, EXPECTED + 1)), here.uniform(0))
 
     found: Float[Array, T] = jax.lax.map(one, (rollout.t, rollout.context, rollout.belief, rollout.arm, rollout.reward))
     return found
+
+
+def innovation(
+    reward: Float[Array, "*n"], expected: Float[Array, "e *n"], uniform: Float[Array, "*n"]
+) -> Float[Array, "*n"]:
+    """What came, among what was expected.
+
+    Under the model all of them come from one law, so that the rank, with ties broken at random and spread evenly
+    within its step, is exactly uniform, whatever the problem; its normal quantile is the innovation.
+
+        >>> print(f"{innovation(jnp.array(2.0), jnp.array([0.0, 1.0, 3.0]), jnp.array(0.5)):.3f}")  # of rank 5 / 8
+        0.319
+    """
+    below, tied = jnp.sum(expected < reward, axis=0), jnp.sum(expected == reward, axis=0)
+    rank = (below + uniform * (tied + 1)) / (expected.shape[0] + 1)
+    return ndtri(jnp.clip(rank, 1e-6, 1 - 1e-6))
 
 
 def innovations(
@@ -89,35 +98,32 @@ def innovations(
     return found.astype(np.float64)
 
 
-def grouped(
-    model: Problem, episodes: Recorded, found: FloatArray, expected: tuple[Recorded, FloatArray] | None = None
-) -> list[Group]:
-    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on.
+def grouped(arm: Any, found: FloatArray, expected: tuple[Any, FloatArray] | None = None, *, pulls: int) -> list[Group]:
+    """Innovations by arm and pull number: each arm's all together, and its pulls 1, 2, 3-4, 5-8 and so on to `pulls`.
 
-    They are held against a standard normal, or against other episodes and their innovations, where these are given.
+    `arm` [N, M] says whose each of them is: -1 for nobody's; None where there are infinitely many. They are held
+    against a standard normal, or against other arms and innovations, where these are given.
     """
-    usual = {} if expected is None else _members(model, *expected)
+    usual = {} if expected is None else _members(*expected, pulls)
     groups = []
-    for (arm, first, last), members in _members(model, episodes, found).items():
-        beside = usual.get((arm, first, last))
+    for (which, first, last), members in _members(arm, found, pulls).items():
+        beside = usual.get((which, first, last))
         if expected is None or beside is not None:
-            groups.append(_group(arm, first, min(last, found.shape[1]), members, beside))
+            groups.append(_group(which, first, min(last, pulls), members, beside))
     return groups
 
 
-def _members(model: Problem, episodes: Recorded, found: FloatArray) -> dict[tuple[int | None, int, int], FloatArray]:
+def _members(arm: Any, found: FloatArray, pulls: int) -> dict[tuple[int | None, int, int], FloatArray]:
     """The innovations of each group that has enough of them, by arm and first and last pull."""
-    if isinstance(model, FiniteArms):
-        arm = np.asarray(episodes.arm)
-        played = arm[:, :, None] == np.arange(model.arms)
-        pull = np.take_along_axis(np.cumsum(played, axis=1), arm[:, :, None], axis=2)[:, :, 0]
-        arms: list[int | None] = list(range(model.arms))
-    else:
+    if arm is None:
+        arms: list[int | None] = [None]
         arm = np.zeros(found.shape, dtype=int)
-        pull = np.broadcast_to(np.arange(1, found.shape[1] + 1), found.shape)
-        arms = [None]
-    edges = [0, *(2**power for power in range(found.shape[1].bit_length() + 1))]
-    spans = [(1, found.shape[1]), *((low + 1, high) for low, high in itertools.pairwise(edges))]
+    else:
+        arms = list(range(int(arm.max()) + 1))
+    played = arm[:, :, None] == np.arange(len(arms))
+    pull = np.take_along_axis(np.cumsum(played, axis=1), arm[:, :, None], axis=2)[:, :, 0]
+    edges = [0, *(2**power for power in range(pulls.bit_length() + 1))]
+    spans = [(1, pulls), *((low + 1, high) for low, high in itertools.pairwise(edges))]
     groups = {}
     for which in arms:
         for first, last in spans:

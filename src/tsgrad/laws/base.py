@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from tsgrad.streams import Noise
@@ -54,18 +55,21 @@ class Sides(NamedTuple):
     left: Float[Array, "K"]
     right: Float[Array, "K"]
 
-    def marks(self, cuts: Float[Array, "c"]) -> Float[Array, "m K"]:
-        """Points on both sides of the mode, and the mode itself, from left to right."""
-        return jnp.concatenate(
-            [self.mode - self.left * cuts[::-1, None], self.mode[None], self.mode + self.right * cuts[:, None]]
-        )
+    def marks(self, cuts: tuple[float, ...] = (0.3, 1.0)) -> Float[Array, "m K"]:
+        """The mode and points on both sides of it, from left to right, at these shares of how far the law matters."""
+        shares = np.array([*(-cut for cut in reversed(cuts)), 0.0, *cuts])[:, None]
+        return self.mode + jnp.where(shares < 0, self.left, self.right) * jnp.asarray(shares, self.mode.dtype)
 
 
 class InOrder(NamedTuple):
-    """Marks on each arm's law, from left to right, and the arms' log-densities at any points. Axes: [mark, K]."""
+    """Marks on each arm's law, from left to right, and the arms' log-densities at any points. Axes: [mark, K].
+
+    A law begins at its first mark and ends at its last, and between any two that follow each other its density is as
+    hard to follow by a polynomial.
+    """
 
     marks: Float[Array, "m K"]
-    log_density: Callable[[Float[Array, "n 1"]], Float[Array, "n K"]]
+    log_density: Callable[[Float[Array, "n #K"]], Float[Array, "n K"]]
 
 
 class OrderedLaw(ProductLaw):
@@ -85,9 +89,5 @@ class OrderedLaw(ProductLaw):
         """
 
     @abc.abstractmethod
-    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
-        """The arms' laws along one line, on which they are in the order of their draws.
-
-        `cuts` from 0 to 1 say at which shares of the way, from its mode to where it no longer matters, an arm is to be
-        marked on either side.
-        """
+    def in_order(self) -> InOrder:
+        """The arms' laws along one line, on which they are in the order of their draws."""

@@ -72,10 +72,10 @@ class BetaLaw(OrderedLaw):
         )
         return self.arm_log_prob(expected)
 
-    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+    def in_order(self) -> InOrder:
         normaliser = log_beta(self.alpha, self.beta)
         return InOrder(
-            sides(*jax.lax.stop_gradient(self)._of_logit).marks(cuts),
+            sides(*jax.lax.stop_gradient(self)._of_logit).marks(),
             lambda y: self.alpha * jax.nn.log_sigmoid(y) + self.beta * jax.nn.log_sigmoid(-y) - normaliser,
         )
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from tsgrad.laws.binomial import drawn_binomial
 from tsgrad.laws.gamma import log_gamma
 from tsgrad.streams import Noise
 
@@ -46,10 +47,10 @@ def multinomial(count: Float[Array, ""], chances: Float[Array, "K"], noise: Nois
     depth = max(kinds - 1, 0).bit_length()
     if not depth:
         return jnp.reshape(count, (1,))
-    half = 2 ** (depth - 1)
-    sums, firsts = jnp.pad(chances, (0, 2 * half - kinds)), []
+    half = (kinds + 1) // 2
+    sums, firsts = chances, []
     for _ in range(depth):
-        first, second = sums.reshape(-1, 2).T
+        first, second = jnp.pad(sums, (0, sums.shape[0] % 2)).reshape(-1, 2).T
         sums = first + second
         # Nobody falls where chances are next to nothing, and a quotient would have no derivative there.
         some = sums > _NOTHING
@@ -102,8 +103,7 @@ def _words(noise: Noise) -> Any:
 
 @jax.custom_jvp
 def _binomial(words: Any, count: Any, chance: Any) -> Any:
-    key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    return jax.random.binomial(key, count, chance, dtype=jnp.result_type(count))
+    return drawn_binomial(count, chance, Noise((words[0], words[1]), jnp.uint32(0)))
 
 
 @_binomial.defjvp

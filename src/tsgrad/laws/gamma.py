@@ -72,12 +72,12 @@ class GammaLaw(OrderedLaw):
             - special.gammaln(self.shape)
         )
 
-    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+    def in_order(self) -> InOrder:
         shape, rate = jax.lax.stop_gradient((self.shape, self.rate))
         scaled = sides(*_of_logarithm(shape))
         log_rate, normaliser = jnp.log(self.rate), special.gammaln(self.shape)
         return InOrder(
-            scaled.marks(cuts) - jnp.log(rate),
+            scaled.marks() - jnp.log(rate),
             lambda y: self.shape * (y + log_rate) - jnp.exp(y + log_rate) - normaliser,
         )
 

@@ -8,7 +8,7 @@ import jax.scipy.stats as stats
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from tsgrad.laws.base import InOrder, OrderedLaw, Sides
+from tsgrad.laws.base import InOrder, OrderedLaw
 from tsgrad.streams import Noise
 
 
@@ -71,11 +71,11 @@ class NormalLaw(OrderedLaw):
         square = moved**2 + scale * (2 * moved * residual + scale * (1 + cut * residual))
         return jnp.asarray(-0.5 * square / self.scale**2 - jnp.log(self.scale) - 0.5 * np.log(2 * np.pi))
 
-    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+    def in_order(self) -> InOrder:
         location, scale = jax.lax.stop_gradient((self.location, self.scale))
-        far = (9.0 if location.dtype == jnp.float64 else 6.5) * scale
+        far = (8.0 if location.dtype == jnp.float64 else 5.0) * scale
         return InOrder(
-            Sides(location, far, far).marks(cuts),
+            jnp.stack([location - far, location + far]),
             lambda y: stats.norm.logpdf((y - self.location) / self.scale) - jnp.log(self.scale),
         )
 

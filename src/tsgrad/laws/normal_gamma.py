@@ -33,6 +33,9 @@ class NormalGammaDraw(NamedTuple):
         return jnp.concatenate([self.mean.value, self.precision.value])
 
 
+_CUTS = (0.1, 0.22, 0.36, 0.55, 1.0)  # a core and tails of other widths have to be seen
+
+
 class NormalGammaLaw(OrderedLaw):
     """Precision ~ Gamma(shape, rate), mean | precision ~ N(location, 1 / (weight precision)), for each arm.
 
@@ -76,13 +79,13 @@ class NormalGammaLaw(OrderedLaw):
         tail = jnp.sum(weight * jnp.log1p(moved**2 / (2 * self.shape)), axis=0)
         return -(self.shape + 0.5) * tail - self._log_normaliser
 
-    def in_order(self, cuts: Float[Array, "c"]) -> InOrder:
+    def in_order(self) -> InOrder:
         # Along w with x = centre + width sinh(w), in which heavy tails are exponential.
         location, scale, shape = jax.lax.stop_gradient((self.location, self._student_scale, self.shape))
         centre, width = jnp.mean(location), jnp.max(scale)
-        marks = location + scale * jnp.sqrt(2 * shape) * jnp.sinh(sides(*_of_student(shape)).marks(cuts))
+        marks = location + scale * jnp.sqrt(2 * shape) * jnp.sinh(sides(*_of_student(shape)).marks(_CUTS))
 
-        def log_density(w: Float[Array, "n 1"]) -> Float[Array, "n K"]:
+        def log_density(w: Float[Array, "n #K"]) -> Float[Array, "n K"]:
             standardised = (centre - self.location + width * jnp.sinh(w)) / self._student_scale
             return jnp.asarray(self._log_density(standardised) + jnp.log(width * jnp.cosh(w)))
 

@@ -180,8 +180,7 @@ class SamplingPolicy(Policy):
         if isinstance(law, CategoricalLaw):
             return jnp.exp(law.log_probabilities)
         if isinstance(law, OrderedLaw) and self.plays_largest(model):
-            # Computed again on the way back: the points of a quadrature are too many to keep for every step.
-            return jnp.asarray(jax.checkpoint(largest_shares)(law, context.available))
+            return largest_shares(law, context.available)
         return self._sampled_shares(law, model, context)
 
     def _sampled_shares(self, law: Law, model: Any, context: Context) -> Float[Array, "K"]:

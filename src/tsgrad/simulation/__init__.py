@@ -1,7 +1,16 @@
 """Simulation: workloads, instances, the transition, rollouts through instances, and engines that run many of them."""
 
-from tsgrad.simulation.conditions import EVERY_USER, Conditions
-from tsgrad.simulation.crowd import ONE_USER, Counted, Crowd, Floored, Listed, OneUser, PolicyNoise, Users, crowd_of
+from tsgrad.simulation.conditions import EVERY_USER, Conditions, PolicyNoise
+from tsgrad.simulation.crowds import (
+    ONE_USER,
+    Counted,
+    Crowd,
+    Floored,
+    Late,
+    Listed,
+    OneUser,
+    Users,
+)
 from tsgrad.simulation.engines import (
     Engine,
     EngineName,
@@ -17,7 +26,7 @@ from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw
 from tsgrad.simulation.ray_workers import RayWorkers, all_workers
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
-from tsgrad.simulation.step import AT_ONCE, Feedback, Item, State, Taken, feedback_of, start, take_step
+from tsgrad.simulation.step import AT_ONCE, Feedback, Item, State, Taken, crowd_of, feedback_of, start, take_step
 from tsgrad.simulation.workers import LOCAL, LocalWorkers, Workers, check_workers
 from tsgrad.simulation.workload import (
     BLOCK,
@@ -52,6 +61,7 @@ __all__ = [
     "Instance",
     "Item",
     "JaxEngine",
+    "Late",
     "Listed",
     "LocalWorkers",
     "NativeEngine",

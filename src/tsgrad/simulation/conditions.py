@@ -2,7 +2,7 @@
 there are and the least share of each, and what follows once the experiment has ended.
 """
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.registry import from_data, register, to_data
+from tsgrad.streams import Noise
 
 Allocation = Literal["independent", "proportional"]
 
@@ -230,6 +231,17 @@ class Conditions(eqx.Module):
     def longest(self) -> int:
         """The longest delay of a reward that is seen at all."""
         return self.delay if isinstance(self.delay, int) else int(self.delay.shape[0]) - 1
+
+
+class PolicyNoise(NamedTuple):
+    """The randomness of decisions: the policy's own, and which of them are left to chance for a least share."""
+
+    draw: Noise
+    floor: Noise
+
+    def step(self, t: Any) -> "PolicyNoise":
+        """Both at a time."""
+        return PolicyNoise(self.draw.step(t), self.floor.step(t))
 
 
 def available_arms(context: Context, arms: int) -> Bool[Array, "K"]:

@@ -16,10 +16,10 @@ from tsgrad.checks import check_finite_results, check_flag, check_type
 from tsgrad.policies import Experiment, Planner, Policy, prepared
 from tsgrad.problems import AnyProblem, FiniteArms, check_precision
 from tsgrad.simulation.conditions import EVERY_USER, Conditions
-from tsgrad.simulation.crowd import crowd_of
 from tsgrad.simulation.engines import Engine, EngineName, JaxEngine, NativeEngine, choose_engine
 from tsgrad.simulation.instance import LATER_CONTEXTS, draw_instance
 from tsgrad.simulation.rollout import Trajectory, regret, roll_out
+from tsgrad.simulation.step import crowd_of
 from tsgrad.simulation.workers import LOCAL, Workers, check_workers
 from tsgrad.simulation.workload import BLOCK, Traced, Workload, WorkloadOptions
 from tsgrad.streams import Purpose

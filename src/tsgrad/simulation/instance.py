@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
 from tsgrad.simulation.conditions import EVERY_USER, Conditions
-from tsgrad.simulation.crowd import ONE_USER, Crowd, OneUser
+from tsgrad.simulation.crowds import ONE_USER, Crowd, OneUser
 from tsgrad.simulation.step import Feedback, feedback_of
 from tsgrad.streams import Address, Noise, Stream
 

@@ -9,9 +9,9 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies import Policy, SamplingPolicy
 from tsgrad.problems import AnyProblem, Context, Problem
-from tsgrad.simulation.crowd import PolicyNoise, crowd_of
+from tsgrad.simulation.conditions import PolicyNoise
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulation.step import Item, State, Taken, start, take_step
+from tsgrad.simulation.step import Item, State, Taken, crowd_of, start, take_step
 from tsgrad.simulation.workload import Traced
 from tsgrad.streams import Address, Stream
 
@@ -20,7 +20,7 @@ class Trajectory(NamedTuple):
     """What happened in one rollout. Axes: [T] first, but for `final_belief` and `rollout`.
 
     `belief` and `memory` are those before the step: what the choice was made from. `arm` is what was played: an arm, or
-    in batches how many users got each arm [T, K] (`tsgrad.simulation.crowd` says more). `final_belief` is the belief
+    in batches how many users got each arm [T, K] (`tsgrad.simulation.crowds` says more). `final_belief` is the belief
     once all that will ever be seen has been; `rollout` says which of the episode's rollouts this is.
     """
 

@@ -13,10 +13,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Integer
 
-from tsgrad.policies import Policy
-from tsgrad.problems import Context, Problem
+from tsgrad.checks import BadInput
+from tsgrad.policies import Memoryless, Policy
+from tsgrad.problems import AnyProblem, Context, Problem, SummedArms
 from tsgrad.simulation.conditions import Conditions
-from tsgrad.simulation.crowd import ONE_USER, Counted, Crowd
+from tsgrad.simulation.crowds import ONE_USER, Counted, Crowd, Listed
 
 
 class State(NamedTuple):
@@ -171,6 +172,26 @@ class SumsLater(Feedback):
 AT_ONCE = AtOnce()
 
 
+def crowd_of(conditions: Conditions, problem: AnyProblem, policy: Policy) -> Crowd:
+    """The cheapest crowd that is right: many users are counted where nothing but their number matters."""
+    if conditions.every_user:
+        return ONE_USER
+    truth, model = problem.truth, problem.model
+    if (
+        isinstance(policy, Memoryless)
+        and isinstance(truth, SummedArms)
+        and isinstance(model, SummedArms)
+        and (truth.tells_scatter or not model.needs_scatter)
+    ):
+        return Counted()
+    if conditions.allocation == "proportional":
+        raise BadInput(
+            f"allocation must be 'independent' for {type(policy).__name__} on {type(model).__name__}: users with"
+            " contexts or memories of their own are decided on one by one"
+        )
+    return Listed(conditions.batch if isinstance(conditions.batch, int) else max(conditions.batch))
+
+
 def feedback_of(conditions: Conditions, crowd: Crowd) -> Feedback:
     """When a crowd's rewards are seen under conditions."""
     if conditions.at_once:
@@ -184,7 +205,7 @@ def feedback_of(conditions: Conditions, crowd: Crowd) -> Feedback:
 class Taken(NamedTuple):
     """One step: what the choice was made from, what was drawn (None where nothing was), what was played and paid.
 
-    For single users that is an arm and its reward; see `tsgrad.simulation.crowd` for others.
+    For single users that is an arm and its reward; see `tsgrad.simulation.crowds` for others.
     """
 
     belief: Any

@@ -30,11 +30,23 @@ def expected_best(
     step = moments.std * jnp.sqrt(jnp.maximum(number, 1e-12) / (number + strength))
     noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.POSTERIOR)
     drawn = noise.normal(jnp.arange(_DRAWS * shares.shape[0])).reshape(_DRAWS, -1)
-    both = jnp.concatenate([drawn, -drawn])
-    values = moments.mean + step * both
+    both = jnp.concatenate([drawn, -drawn]).T
+    values = moments.mean[:, None] + step[:, None] * both
     if context.available is not None:
-        values = jnp.where(context.available, values, -jnp.inf)
-    return jnp.mean(jnp.max(values, axis=1))
+        values = jnp.where(context.available[:, None], values, -jnp.inf)
+    return jnp.mean(_largest(values))
+
+
+@jax.custom_jvp
+def _largest(values: Float[Array, "K n"]) -> Float[Array, "n"]:
+    """The largest of each column; its derivative is that of the winner, where `jnp.max` would count ties."""
+    return jnp.max(values, axis=0)
+
+
+@_largest.defjvp
+def _(arguments: Any, tangents: Any) -> Any:
+    best = jnp.max(arguments[0], axis=0)
+    return best, jnp.sum(jnp.where(arguments[0] == best, tangents[0], 0), axis=0)
 
 
 def best_shares(

@@ -1,0 +1,73 @@
+"""What a crowd is: the users of a step."""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.policies import Policy
+from tsgrad.problems import Context, Problem
+from tsgrad.simulation.conditions import Conditions, PolicyNoise
+
+
+class Crowd(eqx.Module):
+    """The users of a step."""
+
+    @abc.abstractmethod
+    def contexts(self, of_users: Context, t: Integer[Array, "T"], conditions: Conditions, horizon: int) -> Context:
+        """What is seen at each step, from what each user is like. Axes: [users] to [T] first."""
+
+    @abc.abstractmethod
+    def decide(
+        self,
+        policy: Policy,
+        model: Problem,
+        belief: Any,
+        memory: Any,
+        context: Context,
+        t: Integer[Array, ""],
+        horizon: int,
+        conditions: Conditions,
+        noise: PolicyNoise,
+    ) -> tuple[Any, Any]:
+        """(draw, what is played)."""
+
+    @abc.abstractmethod
+    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any, plays: Any) -> Any:
+        """What it pays, and when that is seen; `plays` is how often each arm was played before, where that matters."""
+
+    @abc.abstractmethod
+    def recorded(self, paid: Any) -> Any:
+        """What is kept of it."""
+
+    @abc.abstractmethod
+    def total(self, recorded: Any) -> Float[Array, ""]:
+        """What all users of a step earned."""
+
+    @abc.abstractmethod
+    def renew(
+        self,
+        model: Problem,
+        policy: Policy,
+        belief: Any,
+        memory: Any,
+        context: Context,
+        played: Any,
+        paid: Any,
+        seen: Any,
+    ) -> tuple[Any, Any]:
+        """Belief and memory after what was paid, or that part of it which is seen; `seen` is None for all of it."""
+
+    @abc.abstractmethod
+    def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:
+        """What is played where every user gets the arm that their context calls for."""
+
+    @abc.abstractmethod
+    def summed(self, value_of: Callable[[Context, Any], Any], context: Context, played: Any) -> Float[Array, ""]:
+        """The sum over users of what (context, arm) is worth."""
+
+    @abc.abstractmethod
+    def counts(self, played: Any, arms: int) -> Float[Array, "K"]:
+        """How many users each arm has."""

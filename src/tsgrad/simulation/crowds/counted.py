@@ -1,0 +1,115 @@
+"""Users of a step who are only counted: shares of arms, counts, and sums of rewards."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters.partial_eval import dce_jaxpr
+from jaxtyping import Array, Float, Integer
+
+from tsgrad.laws.counts import binomial, multinomial, rounded
+from tsgrad.policies import AllocatingPolicy, Clock, Policy, SamplingPolicy
+from tsgrad.problems import Context, Sums
+from tsgrad.simulation.conditions import Conditions, PolicyNoise, available_arms
+from tsgrad.simulation.crowds.base import Crowd
+from tsgrad.streams import Noise
+
+
+class Counted(Crowd):
+    """Users who are only counted: what is played is how many get each arm, what is paid are sums of rewards.
+
+    A step costs the same, however many they are.
+    """
+
+    def contexts(self, of_users: Context, t: Integer[Array, "T"], conditions: Conditions, horizon: int) -> Context:
+        return jax.vmap(lambda t: conditions.applied(Context(), t))(t)
+
+    def decide(
+        self,
+        policy: Policy,
+        model: Any,
+        belief: Any,
+        memory: Any,
+        context: Context,
+        t: Integer[Array, ""],
+        horizon: int,
+        conditions: Conditions,
+        noise: PolicyNoise,
+    ) -> tuple[Any, Any]:
+        clock = conditions.clock(t, horizon)
+        users = jnp.asarray(conditions.size(t), jnp.result_type(float))
+        shares = _shares_of(policy, model, belief, memory, context, clock, noise.draw)
+        if shares is not None:
+            allocate = multinomial if conditions.allocation == "independent" else rounded
+            return None, allocate(users, conditions.floored(shares, context), noise.draw.step(clock.t))
+        by_chance = jnp.zeros(model.arms)
+        if conditions.floor is not None:
+            there = available_arms(context, model.arms).astype(users.dtype)
+            floor = noise.floor.step(clock.t)
+            number = binomial(users, jnp.sum(there) * conditions.floor, floor.at(0))
+            by_chance = multinomial(number, there / jnp.sum(there), floor.at(1))
+
+        def one_more(number: Any, counts: Any) -> Any:
+            arm = policy.act(model, belief, memory, context, clock, noise.draw.step(clock.t + number))
+            return counts + (arm == jnp.arange(model.arms))
+
+        decided = (users - jnp.sum(by_chance)).astype(int)
+        return None, jax.lax.fori_loop(0, decided, one_more, by_chance)
+
+    def pay(
+        self, instance: Any, t: Integer[Array, ""], context: Context, played: Float[Array, "K"], plays: Any
+    ) -> Sums:
+        first, conditions = instance.clock(t).t, instance.conditions
+        reward_noise = instance.reward_noise.step(first)
+        if isinstance(conditions.delay, int):
+            sums: Sums = instance.nature.reward_sums(instance.world, played, reward_noise)
+            return sums
+        chances = conditions.pieces()
+        delay_noise = instance.delay_noise.step(first)
+        parts = jax.vmap(lambda arm, count: multinomial(count, chances, delay_noise.at(arm)), out_axes=1)(
+            jnp.arange(played.shape[0]), played
+        )
+        of_delays: Sums = jax.vmap(
+            lambda delay, count: instance.nature.reward_sums(instance.world, count, reward_noise.at(delay))
+        )(jnp.arange(chances.shape[0]), parts)
+        return of_delays
+
+    def recorded(self, paid: Sums) -> Float[Array, ""]:
+        return jnp.sum(paid.total)
+
+    def total(self, recorded: Float[Array, ""]) -> Float[Array, ""]:
+        return recorded
+
+    def renew(
+        self, model: Any, policy: Policy, belief: Any, memory: Any, context: Context, played: Any, paid: Sums, seen: Any
+    ) -> tuple[Any, Any]:
+        return jax.tree.map(jnp.add, belief, model.evidence_of_sums(paid)), memory
+
+    def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:
+        return jnp.asarray(size * (arm_of(context) == jnp.arange(arms)), jnp.result_type(float))
+
+    def summed(self, value_of: Callable[[Context, Any], Any], context: Context, played: Any) -> Float[Array, ""]:
+        values = jax.vmap(lambda arm: value_of(context, arm))(jnp.arange(played.shape[0]))
+        return jnp.sum(played * values)
+
+    def counts(self, played: Float[Array, "K"], arms: int) -> Float[Array, "K"]:
+        return played
+
+
+def _shares_of(
+    policy: Policy, model: Any, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise
+) -> Float[Array, "K"] | None:
+    """The chance of each arm at a decision; None where a policy can't tell and has to be asked for every user."""
+    if isinstance(policy, SamplingPolicy | AllocatingPolicy):
+        return policy.shares(model, belief, memory, context, clock)
+
+    def act(noise: Noise, belief: Any, context: Context, t: Any) -> Any:
+        return policy.act(model, belief, memory, context, Clock(t, clock.horizon), noise)
+
+    traced = jax.make_jaxpr(act)(noise, belief, context, clock.t).jaxpr
+    _, used = dce_jaxpr(traced, [True] * len(traced.outvars))
+    if any(used[: len(jax.tree.leaves(noise))]):
+        return None
+    # Whatever the noise, the same arm.
+    return jnp.asarray(act(noise, belief, context, clock.t) == jnp.arange(model.arms), jnp.result_type(float))

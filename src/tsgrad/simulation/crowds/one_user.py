@@ -1,0 +1,129 @@
+"""A step that is one user: how an arm is decided on, what it pays, and when that is seen."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Integer
+
+from tsgrad.policies import Clock, Policy, SamplingPolicy, Uniform, computed_once
+from tsgrad.problems import Context, Problem
+from tsgrad.simulation.conditions import Conditions, PolicyNoise, available_arms
+from tsgrad.simulation.crowds.base import Crowd
+
+
+class Floored(NamedTuple):
+    """A decision under a least share: the draw, the arm it led to, and whether chance decided in its place."""
+
+    draw: Any
+    arm: Integer[Array, ""]
+    by_chance: Bool[Array, ""]
+
+
+class Late(NamedTuple):
+    """A reward, and after how many steps it is seen; one more than the longest delay means never."""
+
+    value: Float[Array, ""]
+    delay: Integer[Array, ""]
+
+
+class OneUser(Crowd):
+    """A step is one user: what is played is an arm, what is paid a reward."""
+
+    def contexts(self, of_users: Context, t: Integer[Array, "T"], conditions: Conditions, horizon: int) -> Context:
+        return jax.vmap(conditions.applied)(of_users, t)
+
+    def decide(
+        self,
+        policy: Policy,
+        model: Problem,
+        belief: Any,
+        memory: Any,
+        context: Context,
+        t: Integer[Array, ""],
+        horizon: int,
+        conditions: Conditions,
+        noise: PolicyNoise,
+    ) -> tuple[Any, Any]:
+        clock = conditions.clock(t, horizon)
+        return decided(policy, model, belief, memory, context, clock, conditions, noise.step(t))
+
+    def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any, plays: Any) -> Any:
+        turn = t if plays is None else plays[played] + 1
+        return with_delay(instance, t, instance.reward(turn, context, played))
+
+    def recorded(self, paid: Any) -> Any:
+        return paid
+
+    def total(self, recorded: Any) -> Float[Array, ""]:
+        return jnp.asarray(value_of_paid(recorded))
+
+    def renew(
+        self,
+        model: Problem,
+        policy: Policy,
+        belief: Any,
+        memory: Any,
+        context: Context,
+        played: Any,
+        paid: Any,
+        seen: Any,
+    ) -> tuple[Any, Any]:
+        reward = value_of_paid(paid)
+        later = (model.update(belief, context, played, reward), policy.remember(memory, context, played, reward))
+        return later if seen is None else _chosen(seen, later, (belief, memory))
+
+    def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:
+        return arm_of(context)
+
+    def summed(self, value_of: Callable[[Context, Any], Any], context: Context, played: Any) -> Float[Array, ""]:
+        return jnp.asarray(value_of(context, played))
+
+    def counts(self, played: Any, arms: int) -> Float[Array, "K"]:
+        return jnp.asarray(played == jnp.arange(arms), jnp.result_type(float))
+
+
+ONE_USER = OneUser()
+
+
+def decided(
+    policy: Policy,
+    model: Any,
+    belief: Any,
+    memory: Any,
+    context: Context,
+    clock: Clock,
+    conditions: Conditions,
+    noise: PolicyNoise,
+) -> tuple[Any, Any]:
+    """(pseudo-action, arm): what `policy.act` plays, with the draw behind it where there is one."""
+    if isinstance(policy, SamplingPolicy):
+        draw = policy.law(model, belief, memory, context, clock).sample(noise.draw)
+        pseudo_action = computed_once(draw, clock)
+        arm = policy.choose(model, pseudo_action, context)
+    else:
+        pseudo_action, arm = None, policy.act(model, belief, memory, context, clock, noise.draw)
+    if conditions.floor is None:
+        return pseudo_action, arm
+    there = jnp.sum(available_arms(context, model.arms))
+    by_chance = noise.floor.uniform(0) < there * conditions.floor
+    any_arm = Uniform().act(model, belief, None, context, clock, noise.floor.at(1))
+    return Floored(pseudo_action, arm, by_chance), jnp.where(by_chance, any_arm, arm)
+
+
+def with_delay(instance: Any, user: Integer[Array, ""], reward: Float[Array, ""]) -> Any:
+    """The reward of a user, with the delay that is drawn for it where delays are random."""
+    if isinstance(instance.conditions.delay, int):
+        return reward
+    ends = jnp.cumsum(jnp.asarray(instance.conditions.delay, reward.dtype))
+    return Late(reward, jnp.sum(instance.delay_noise.step(user).uniform(0) > ends))
+
+
+def value_of_paid(paid: Any) -> Any:
+    """The reward itself, whenever it is seen."""
+    return paid.value if isinstance(paid, Late) else paid
+
+
+def _chosen(which: Any, first: Any, second: Any) -> Any:
+    return jax.tree.map(lambda one, other: jnp.where(which, one, other), first, second)
