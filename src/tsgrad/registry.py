@@ -90,7 +90,10 @@ def from_data(data: Any, *, what: str, base: Any = object, others: Sequence[str]
         raise BadInput(f"{what} must be a table with a kind, got {data!r:.80}")
     if what.count(".") > MOST_NESTED:
         raise BadInput(f"{what[:80]} is nested too deeply: tables may hold {MOST_NESTED} others, one in the other")
-    kind = check_choice(f"{what}.kind", data["kind"], [*kinds(base), *others])
+    try:
+        kind = check_choice(f"{what}.kind", data["kind"], [*kinds(base), *others])
+    except BadInput as unknown:
+        raise BadInput(f"{unknown}; for a class of your own, import the module that registers it") from None
     fields = {
         str(name): from_data(value, what=f"{what}.{name}") if isinstance(value, dict) and "kind" in value else value
         for name, value in data.items()
