@@ -153,3 +153,11 @@ def test_single_users_are_given_arms_by_their_shares():
     assert set(arms) == {0, 2}
     assert all(60 < np.sum(arms == arm) < 140 for arm in (0, 2))  # 5.6 standard deviations
     assert len(list(itertools.groupby(arms))) > 60
+
+
+def test_greedy_needs_no_table_for_long_horizons():
+    """140,000 users: a table over successes and failures would take 73 GB."""
+    week = tg.BernoulliBandit(alpha=2.0, beta=498.0, arms=3)
+    days = tg.Conditions(batch=20_000)
+    found = tg.simulate(week, tg.Greedy(), horizon=7, episodes=2, seed=0, conditions=days)
+    assert found.pulls.sum() == 140_000
