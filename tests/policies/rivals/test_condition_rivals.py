@@ -157,7 +157,5 @@ def test_single_users_are_given_arms_by_their_shares():
 
 def test_greedy_needs_no_table_for_long_horizons():
     """140,000 users: a table over successes and failures would take 73 GB."""
-    week = tg.BernoulliBandit(alpha=2.0, beta=498.0, arms=3)
-    days = tg.Conditions(batch=20_000)
-    found = tg.simulate(week, tg.Greedy(), horizon=7, episodes=2, seed=0, conditions=days)
-    assert found.pulls.sum() == 140_000
+    assert isinstance(tg.Greedy().prepare(tg.BernoulliBandit(arms=3), 140_000), tg.Greedy)
+    assert not isinstance(tg.Greedy().prepare(tg.BernoulliBandit(arms=3), 140), tg.Greedy)
