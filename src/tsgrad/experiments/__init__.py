@@ -12,7 +12,7 @@ from tsgrad.experiments.results import (
     read_results,
     write_results,
 )
-from tsgrad.experiments.rivals import Rivals, applicable_rivals
+from tsgrad.experiments.rivals import Rivals, applicable_rivals, rivals_of_experiments
 from tsgrad.experiments.settings import SETTINGS, STEPS, Printed, Setting, setting_named
 from tsgrad.experiments.sweep import Sweep, SweepRow, read_sweep, run_folders, sweep
 from tsgrad.experiments.tables import algorithm, as_printed_table, setting_table
@@ -40,6 +40,7 @@ __all__ = [
     "do_apart",
     "read_results",
     "read_sweep",
+    "rivals_of_experiments",
     "run_folders",
     "setting_named",
     "setting_table",

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tsgrad.checks import BadInput
 from tsgrad.policies import (
+    ABTest,
     BayesUCB,
+    ExploreThenCommit,
     FiniteHorizonGittins,
     InformationDirected,
     KnowledgeGradient,
     OptimisticGittins,
     Policy,
+    SuccessiveElimination,
     Thompson,
 )
 from tsgrad.problems import AnyProblem
@@ -62,3 +65,18 @@ def applicable_rivals(problem: AnyProblem, horizon: int) -> Rivals:
         except BadInput as reason:
             found.left_out[name] = str(reason)
     return found
+
+
+def rivals_of_experiments(problem: AnyProblem) -> dict[str, Policy]:
+    """What is done in experiments without a bandit, where it is defined; each plans for the experiment it is played in.
+
+    >>> from tsgrad.problems import BernoulliBandit
+    >>> list(rivals_of_experiments(BernoulliBandit(arms=2)))
+    ['A/B test', 'explore, then commit', 'successive elimination']
+    """
+    usual: dict[str, Any] = {
+        "A/B test": ABTest,
+        "explore, then commit": ExploreThenCommit,
+        "successive elimination": SuccessiveElimination,
+    }
+    return {name: kind() for name, kind in usual.items() if kind.applies(problem.model)}

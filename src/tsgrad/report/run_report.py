@@ -10,7 +10,7 @@ from tsgrad.checks import check_path
 from tsgrad.estimate import Estimator, gradient
 from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
-from tsgrad.experiments import Rivals, applicable_rivals
+from tsgrad.experiments import Rivals, applicable_rivals, rivals_of_experiments
 from tsgrad.live import robustness as measured
 from tsgrad.live.scenarios import JudgedProblem
 from tsgrad.policies import Bonus, Policy, Thompson
@@ -65,6 +65,7 @@ def run_report(
         LAST: run.last,
         **({} if without is None else {WITHOUT: RunFolder(check_path("without", without)).run().policy}),
         **{spoken_rival(name): rival for name, rival in ({} if others is None else others.ready).items()},
+        **({} if others is None or run.conditions.trivial else rivals_of_experiments(problem)),
     }
     comparison = _evaluate(problem, policies, configuration, episodes=episodes, seed=seed)
     data = to_data(problem)
@@ -132,13 +133,11 @@ def run_report(
 
 
 def _remark(comparison: Comparison, others: Rivals | None) -> str:
-    """How the trained policy stands to its rivals, and which of them are missing, with the reason; or how to have them
-    on the page.
-    """
+    """How the trained policy stands to its rivals, and which of them are missing; or how to have them on the page."""
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
-    reasons = "; ".join(f"{spoken_rival(name)} ({reason})" for name, reason in others.left_out.items())
-    missing = f" Left out: {reasons}." if reasons else ""
+    names = ", ".join(spoken_rival(name) for name in others.left_out)
+    missing = f" Not defined for this problem, or not for so many users: {names}." if names else ""
     return (_against_rivals(comparison) + missing).strip()
 
 

@@ -153,3 +153,9 @@ def test_single_users_are_given_arms_by_their_shares():
     assert set(arms) == {0, 2}
     assert all(60 < np.sum(arms == arm) < 140 for arm in (0, 2))  # 5.6 standard deviations
     assert len(list(itertools.groupby(arms))) > 60
+
+
+def test_greedy_needs_no_table_for_long_horizons():
+    """140,000 users: a table over successes and failures would take 73 GB."""
+    assert isinstance(tg.Greedy().prepare(tg.BernoulliBandit(arms=3), 140_000), tg.Greedy)
+    assert not isinstance(tg.Greedy().prepare(tg.BernoulliBandit(arms=3), 140), tg.Greedy)

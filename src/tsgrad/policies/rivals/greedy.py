@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Integer
 
 from tsgrad.policies.base import Clock, Memoryless, Policy
-from tsgrad.policies.index import IndexPolicy
+from tsgrad.policies.index import MOST_ENTRIES, IndexPolicy
 from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, TabledArms, largest
 from tsgrad.registry import register
@@ -31,9 +31,9 @@ class Greedy(Memoryless, Rival):
 
     def prepare(self, problem: AnyProblem, horizon: int) -> Policy:
         model = check_applies(self, problem)
-        if isinstance(model, TabledArms):
-            return IndexPolicy(table=np.zeros((1, 1, model.tabled_arms()[0].cell_count(horizon))))
-        return self
+        # As a table it has native kernels; for very long horizons there would be no place for one.
+        cells = model.tabled_arms()[0].cell_count(horizon) if isinstance(model, TabledArms) else np.inf
+        return IndexPolicy(table=np.zeros((1, 1, int(cells)))) if cells <= MOST_ENTRIES else self
 
     def act(
         self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
