@@ -39,14 +39,19 @@ def expected_best(
 
 @jax.custom_jvp
 def _largest(values: Float[Array, "K n"]) -> Float[Array, "n"]:
-    """The largest of each column; its derivative is that of the winner, where `jnp.max` would count ties."""
+    """The largest of each column; its derivative is that of the winner.
+
+    That of `jnp.max` looks for the entry that equals the largest. Where XLA computes both anew, and rounds them
+    differently, there is none.
+    """
     return jnp.max(values, axis=0)
 
 
 @_largest.defjvp
 def _(arguments: Any, tangents: Any) -> Any:
-    best = jnp.max(arguments[0], axis=0)
-    return best, jnp.sum(jnp.where(arguments[0] == best, tangents[0], 0), axis=0)
+    (values,) = arguments
+    won = jnp.argmax(values, axis=0) == jnp.arange(values.shape[0])[:, None]
+    return _largest(values), jnp.sum(jnp.where(won, tangents[0], 0), axis=0)
 
 
 def best_shares(
