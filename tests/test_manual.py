@@ -58,7 +58,11 @@ def test_every_page_is_in_the_navigation():
 
 def anchors(text):
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    named = {heading: re.search(r"\{#([\w-]+)\}$", heading) for heading in headings}
+    return {
+        name.group(1) if name else re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+        for heading, name in named.items()
+    }
 
 
 @pytest.mark.parametrize(
