@@ -18,7 +18,10 @@ PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rgl
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *PAGES]
 LONG = {  # train beyond the native kernels, or what another page trains, too
     "docs/index.md",
-    *(f"docs/guides/{name}.md" for name in ("add-a-policy", "add-a-problem", "conditions", "problems", "wrong-model")),
+    *(
+        f"docs/guides/{name}.md"
+        for name in ("add-a-policy", "add-a-problem", "conditions", "experiment", "problems", "wrong-model")
+    ),
 }
 
 

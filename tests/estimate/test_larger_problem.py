@@ -15,7 +15,7 @@ PROBLEMS = {
 }
 
 
-@pytest.fixture(scope="module", params=["gaussian", pytest.param("bernoulli", marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=["gaussian", "bernoulli"])
 def gradients(request):
     problem = PROBLEMS[request.param]
     return problem, tg.episode_gradients(
@@ -23,6 +23,7 @@ def gradients(request):
     )
 
 
+@pytest.mark.long
 def test_all_pairs_agree(gradients):
     """Paired differences from mean/self, episode by episode: 19 pairs x 12 meta-parameters, 1 false alarm in 1,000."""
     _, found = gradients
@@ -33,6 +34,7 @@ def test_all_pairs_agree(gradients):
         assert largest_z(difference.mean(axis=0), 0, error) < z_bound((len(PAIRS) - 1) * reference.shape[1]), pair
 
 
+@pytest.mark.long
 def test_agrees_with_finite_differences(gradients):
     """Along the gradient itself and each kind of meta-parameter: central differences over 1,000,000 episodes.
 

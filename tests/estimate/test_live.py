@@ -29,6 +29,7 @@ def recorded(problem, policy, **options):
     return tg.Recorded.of(runs)
 
 
+@pytest.mark.quick("gaussian")
 @pytest.mark.parametrize(("problem", "build"), CASES.values(), ids=CASES)
 def test_recorded_episodes_give_the_simulators_gradients(problem, build):
     """Of episodes that the simulator played, at the same addresses: episode by episode the same numbers."""

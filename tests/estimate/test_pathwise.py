@@ -33,6 +33,7 @@ def test_pathwise_gradient_of_large_batches_has_no_bias_that_shows():
     assert largest_z(found.mean, exact, found.standard_error) < z_bound(len(exact))
 
 
+@pytest.mark.long
 def test_pathwise_gradient_of_tiny_batches_points_the_right_way():
     """Three users a batch in proportion, with a floor, delays and a final choice, where counts are far from normal: the
     direction is right to a cosine of 0.9 (4,096 episodes).

@@ -90,6 +90,7 @@ def single_time():
     return tg.episode_gradients(PROBLEM, policy, estimators, horizon=HORIZON, episodes=100_000, seed=13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("baseline", ["null", "value"])
 @pytest.mark.parametrize(
     ("larger", "smaller"), [("mean", "fin"), ("fin", "q"), ("obs", "q"), ("bayes", "q"), ("mean", "q")]
@@ -102,6 +103,7 @@ def test_averaging_more_never_hurts(single_time, larger, smaller, baseline):
     assert mean[0] > z_bound(10) * error[0]
 
 
+@pytest.mark.long
 def test_a_value_baseline_helps_and_users_classes_work(single_time):
     for metric in ("obs", "mean", "fin", "bayes", "q"):
         mean, error = excess(single_time[f"{metric}/null"], single_time[f"{metric}/value"], np.eye(8))

@@ -17,6 +17,7 @@ CASES = {
 }
 
 
+@pytest.mark.quick("late")
 @pytest.mark.formulas
 @pytest.mark.parametrize(("problem", "conditions"), CASES.values(), ids=CASES)
 def test_innovations_are_standard_normal(problem, conditions):
@@ -32,6 +33,7 @@ def test_innovations_are_standard_normal(problem, conditions):
         np.testing.assert_array_equal((found.arm >= 0).sum(axis=1), 6)  # of nine places, those that users came to
 
 
+@pytest.mark.long
 @pytest.mark.formulas
 def test_a_wrong_noise_is_found_in_batches():
     wrong = tg.Misspecified(truth=GAUSSIAN, model=tg.GaussianBandit(arms=3, prior_mean=[0.5, 0, 0], noise_std=0.4))

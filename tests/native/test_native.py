@@ -151,6 +151,7 @@ def test_few_episodes_flip_in_float32(engine):
     assert np.any(arms != exact, axis=1).mean() <= 0.01
 
 
+@pytest.mark.long
 def test_engines_agree_in_float32():
     """Standard setting: episodes flipped between engines at most 1%, gradients within 0.05 standard errors."""
     problem = tg.GaussianBandit(arms=10)

@@ -84,7 +84,7 @@ FEWER = {
 }
 
 
-@pytest.mark.quick(*(" ".join(case) for case in KNOWN if case[1] not in FEWER))
+@pytest.mark.quick(*(" ".join(case) for case in KNOWN if case[0] != "standard" and case[1] not in FEWER))
 @pytest.mark.parametrize(("setting", "name"), KNOWN, ids=[" ".join(case) for case in KNOWN])
 def test_known_regrets(setting, name):
     """Within 3 combined standard errors. With fresh seeds one of the 32 would exceed that every 12 runs."""
