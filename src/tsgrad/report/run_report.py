@@ -133,11 +133,13 @@ def run_report(
 
 
 def _remark(comparison: Comparison, others: Rivals | None) -> str:
-    """How the trained policy stands to its rivals, and which of them are missing; or how to have them on the page."""
+    """How the trained policy stands to its rivals, and which of them are missing, with the reason; or how to have them
+    on the page.
+    """
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
-    names = ", ".join(spoken_rival(name) for name in others.left_out)
-    missing = f" Not defined for this problem, or not for so many users: {names}." if names else ""
+    reasons = "; ".join(f"{spoken_rival(name)} ({reason})" for name, reason in others.left_out.items())
+    missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
 
 
