@@ -1,6 +1,8 @@
 """The manual: every public name in its reference, every page in its navigation, every link at its target."""
 
 import doctest
+import enum
+import inspect
 import re
 import sys
 import tomllib
@@ -49,6 +51,40 @@ def test_functions_are_not_taken_for_their_modules():
 
 def test_every_public_name_has_a_docstring():
     assert not [name for name in tg.__all__ if not (getattr(tg, name).__doc__ or "").strip()]
+
+
+def public(kind):
+    """Public names with what they stand for, functions or classes."""
+    found = [(name, getattr(package, name)) for package in (tg, tsgrad_runtime) for name in package.__all__]
+    return [(name, thing) for name, thing in found if kind(thing)]
+
+
+def has_an_example(name, docstring):
+    """In its docstring, or in a block of a page: both are run by tests."""
+    return ">>> " in docstring or any(re.search(rf"\btg\.{name}\b", page) for page in WRITTEN.values())
+
+
+@pytest.mark.parametrize(("name", "function"), public(inspect.isroutine))
+def test_functions_say_what_they_take_return_and_raise(name, function):
+    docstring = inspect.getdoc(function)
+    signature = inspect.signature(function)
+    assert ("Args:" in docstring) == bool(signature.parameters)
+    assert ("Returns:" in docstring) == (signature.return_annotation not in (None, "None"))
+    never = ("engines", "largest", "parameter_names", "parameter_vector")
+    assert ("Raises:" in docstring) == (name not in never)
+    # A ledger is needed to retune: its example is the command, in the guide to live experiments.
+    assert has_an_example(name, docstring) or name == "retune"
+
+
+@pytest.mark.parametrize(("name", "cls"), public(inspect.isclass))
+def test_classes_have_an_example_and_records_name_their_fields(name, cls):
+    docstring = inspect.getdoc(cls)
+    if inspect.isabstract(cls) or issubclass(cls, Exception | enum.Enum):
+        return
+    record = getattr(cls, "_fields", ())
+    listed = docstring.partition("Attributes:")[2]
+    missing = [field for field in record if f"    {field}: " not in listed]
+    assert has_an_example(name, docstring) or (record and not missing)
 
 
 def test_every_page_is_in_the_navigation():

@@ -53,7 +53,11 @@ def needs_extra(name: str) -> Iterator[None]:
 
 
 class TrainingStopped(ArithmeticError):
-    """A gradient or a meta-parameter is no longer a finite number. The last good state was kept."""
+    """A gradient or a meta-parameter is no longer a finite number.
+
+    The folder of the run keeps the last good state. The message names the iteration and the meta-parameter; a lower
+    learning rate or `precision="float64"` usually helps.
+    """
 
 
 def check_finite_results(what: str, values: FloatArray) -> None:

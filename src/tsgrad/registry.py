@@ -34,6 +34,22 @@ def register(kind: str) -> Callable[[Registered], Registered]:
     Returns:
         The decorator.
 
+    Raises:
+        BadInput: if another class has the name.
+
+    >>> import tsgrad as tg
+    >>> @tg.register("always-first")
+    ... class AlwaysFirst(tg.Memoryless, tg.Rival):
+    ...     @classmethod
+    ...     def applies(cls, model):
+    ...         return True
+    ...     def prepare(self, problem, horizon):
+    ...         return self
+    ...     def act(self, model, belief, memory, context, clock, noise):
+    ...         return 0
+    >>> AlwaysFirst()
+    AlwaysFirst()
+
     """
     if not isinstance(kind, str) or not kind:
         raise BadInput(f"kind must be a name, got {kind!r:.80}")

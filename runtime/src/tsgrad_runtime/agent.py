@@ -48,6 +48,18 @@ class Agent:
 
     After the horizon it decides as at its last step.
 
+    >>> import tempfile, tsgrad as tg
+    >>> from tsgrad_runtime import Agent
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/policy.json"
+    ...     tg.write_policy(path, tg.Thompson(), problem=tg.BernoulliBandit(arms=2), horizon=100, arms=["red", "blue"])
+    ...     agent = Agent.load(path, seed=1)
+    >>> decision = agent.decide()
+    >>> decision.arm in ("red", "blue"), round(decision.propensity, 3)
+    (True, 0.5)
+    >>> agent.reward(decision.id, 1)
+    True
+
     """
 
     def __init__(

@@ -14,7 +14,18 @@ from tsgrad_runtime.schema import check_schema
 
 
 class Artefact(NamedTuple):
-    """What a file says, and what it stands for. `name` tells it from every other."""
+    """A policy file that was read.
+
+    Attributes:
+        content: of the file, as plain data.
+        name: a fingerprint of the content, which tells it from every other policy file.
+        model: what is believed about the arms.
+        policy: what decides.
+        horizon: how many users the experiment has.
+        arms: the names of the arms.
+        conditions: under which the policy was trained, if any.
+
+    """
 
     content: dict[str, Any]
     name: str
@@ -34,7 +45,24 @@ def schema() -> dict[str, Any]:
 
 
 def read_artefact(path: str | Path) -> Artefact:
-    """Reads a policy file; nothing in it is executed, and one that was damaged is refused."""
+    """Reads a policy file. Nothing in it is executed.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The policy with its model, horizon and the names of its arms.
+
+    Raises:
+        BadInput: if the file is missing, damaged, or of a format that this version doesn't read.
+
+    >>> import tempfile, tsgrad as tg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tg.write_policy(f"{folder}/policy.json", tg.Thompson(), problem=tg.BernoulliBandit(arms=2), horizon=100)
+    ...     print(read_artefact(f"{folder}/policy.json").arms)
+    ('0', '1')
+
+    """
     content = parsed(path)
     if not isinstance(content, dict) or content.get("tsgrad") != "policy":
         raise BadInput(f"{path} is not a tsgrad policy file")

@@ -5,9 +5,14 @@ from typing import Any, NamedTuple
 
 
 class Decision:
-    """What was decided: an id to report the reward under, the arm, and the chance that this arm had.
+    """What was decided.
 
-    The chance is computed when it is first asked for: a quadrature takes longer than the decision itself.
+    The propensity is computed when it is first asked for: its quadrature takes longer than the decision itself.
+
+    Attributes:
+        id: to report the reward under.
+        arm: the name of the arm, or a vector where every vector is an arm.
+
     """
 
     __slots__ = ("_chance", "arm", "id")

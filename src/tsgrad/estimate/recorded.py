@@ -44,6 +44,9 @@ def gradient_from_episodes(
     Returns:
         The gradient with standard errors; its regret is that in the worlds that were drawn.
 
+    Raises:
+        BadInput: if the estimator does not suit the problem, or the arrays of `episodes` do not fit together.
+
     Each episode's world is drawn from its final posterior, and rewards that weren't seen from that world: where the
     model is right, the estimate has the mean and covariance of the simulator's.
 
@@ -96,6 +99,17 @@ def recorded_gradients(
 
     Returns:
         The gradients [N, P] of each estimator, by its name.
+
+    Raises:
+        BadInput: if an estimator does not suit the problem, or the arrays of `episodes` do not fit together.
+
+    >>> import tsgrad as tg
+    >>> problem = tg.GaussianBandit(arms=2)
+    >>> policy = tg.ReshapedThompson(problem)
+    >>> live = tg.simulate(problem, policy, horizon=5, episodes=100, seed=0, trajectories=True).trajectories
+    >>> found = recorded_gradients(problem, policy, {"mean": Estimator("mean", "self")}, Recorded.of(live), seed=1)
+    >>> found["mean"].shape
+    (100, 8)
 
     """
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')

@@ -35,7 +35,16 @@ _MOST_WORK = 2e9  # where nobody asked for V-Zero by name: additions, a few seco
 
 
 class RegretBound(NamedTuple):
-    """Regret that no policy can go below; `episodes` is zero where it is exact."""
+    """Regret that no policy can go below.
+
+    Attributes:
+        regret: the bound.
+        standard_error: of the bound; zero where it is exact.
+        kind: as `regret_bound` takes it.
+        horizon: how many steps an episode has.
+        episodes: how many were averaged over; zero where the bound is exact.
+
+    """
 
     regret: float
     standard_error: float
@@ -93,6 +102,9 @@ def regret_bound(
 
     Returns:
         The bound with its standard error, which is zero where it is exact.
+
+    Raises:
+        BadInput: if the problem has no bound of this kind.
 
     FH is exact for Gaussian and Bernoulli arms, and a control variate of V-Zero there: what is linear in its sampling
     error is taken off, and likewise for the path to the best last posterior mean. Other arms are averaged plainly.

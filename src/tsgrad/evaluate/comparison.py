@@ -43,7 +43,17 @@ _TIMED_EPISODES = 4 * BLOCK
 class Comparison(NamedTuple):
     """Policies on common episodes. Prints as a table; differences are paired, episode by episode.
 
-    `policies` has everything that was computed about each. A comparison read from a file has no single episodes.
+    Attributes:
+        policies: everything that was computed about each policy, by name.
+        horizon: how many steps an episode has.
+        episodes: how many episodes were played.
+        seed: which episodes.
+        reference: the policy that gains are measured against.
+        confidence: of the simultaneous confidence intervals.
+        bound: regret that no policy can go below, where the problem has such a bound.
+        to_precision: the half width of the intervals that was asked for.
+        regrets: the regret of every episode, by policy; empty for a comparison that was read from a file.
+
     """
 
     policies: dict[str, PolicyResult]
@@ -252,6 +262,9 @@ def compare(
 
     Returns:
         Regrets, paired gains with intervals, quantiles, pulls and regret over time of every policy.
+
+    Raises:
+        BadInput: if a policy can't play the problem, or `reference` is not one of them.
 
     With `to_precision`, `episodes` is the start, rounded up to whole blocks of 256, and at most as many again are added
     at a time. Stopping looks at how wide the intervals are and never at where they lie, so that their coverage is right

@@ -50,7 +50,16 @@ class GradientTest(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What episodes say about a model; prints as a few sentences."""
+    """What episodes say about a model; prints as a few sentences.
+
+    Attributes:
+        gradient: the test of the gradient: the bias of each meta-parameter, with p-values.
+        innovations: the tests of the rewards, one per arm and group of pulls.
+        p_innovations: the smallest p-value of all of them, corrected for their number.
+        level: the probability of a false alarm.
+        episodes: how many episodes there were.
+
+    """
 
     gradient: GradientTest
     innovations: list[Group]
@@ -149,6 +158,9 @@ def diagnose(
 
     Returns:
         Both tests and a verdict, which prints as a few sentences.
+
+    Raises:
+        BadInput: if the policy can't play the problem, or `horizon` is not given where episodes are to be simulated.
 
     The first test compares the gradient by `obs` with that by `bayes`; it sees only errors that move the gradient. The
     second compares rewards with what the model predicts. Where nothing is wrong, the probability that either raises

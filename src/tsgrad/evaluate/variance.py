@@ -62,7 +62,16 @@ class PairReport(NamedTuple):
 
 
 class VarianceStudy(NamedTuple):
-    """Every estimator on the same episodes, the best buy first."""
+    """Every estimator on the same episodes, the best buy first. Prints as a table.
+
+    Attributes:
+        pairs: one record for each estimator: bias, variance, time.
+        reference: the most precise of the pairs that are unbiased whatever the model.
+        largest_z_by_chance: unbiased pairs exceed it, any of them, once in a thousand studies.
+        horizon: how many steps an episode has.
+        seed: which episodes.
+
+    """
 
     pairs: tuple[PairReport, ...]
     reference: str  # the most precise pair of those that are right whatever the model
@@ -187,6 +196,9 @@ def variance_study(
 
     Returns:
         A row for each estimator, the best buy first.
+
+    Raises:
+        BadInput: if an estimator does not suit the problem.
 
     Episodes are common, so that biases are paired differences: from the most precise of the pairs that are right
     whatever the model (`obs` and `mean` with `null`, `oracle` and `self`). Pairs with look-aheads play many times as

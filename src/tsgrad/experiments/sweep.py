@@ -65,13 +65,19 @@ class SweepRow(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """A sweep that was done. Prints as a table."""
+    """A finished sweep. Prints as a table.
+
+    Attributes:
+        axes: the values of each field, by its name.
+        rows: one record for each run, with its gain; the last axis changes fastest.
+
+    """
 
     axes: dict[str, list[Any]]
     rows: tuple[SweepRow, ...]  # the last axis changes fastest
 
     def spoken(self, field: str) -> str:
-        """A field's own name, in words; with its table where two axes have the same."""
+        """The name of a field in words; with the name of its table where two axes would have the same name."""
         name = field.rpartition(".")[2]
         alike = [other for other in self.axes if other.rpartition(".")[2] == name]
         return (name if len(alike) == 1 else field).replace("_", " ")
@@ -133,6 +139,10 @@ def sweep(
 
     Returns:
         The gain at every combination, with its standard error.
+
+    Raises:
+        BadInput: if an axis is not a key of the configuration, a value can't be used, or the folder is not empty and
+            `resume` is false.
 
     >>> import tempfile
     >>> tables = {"problem": {"kind": "bernoulli"}, "training": {"horizon": 5, "episodes": 256, "iterations": 2}}

@@ -26,9 +26,21 @@ _FARTHEST = 64.0  # logarithms by which a prior may be too strong
 class FittedPrior:
     """A prior, how sure it is, and what it was fitted on.
 
-    `free` are unconstrained coordinates of the parameters and `covariance` their covariance by the curvature of the
-    likelihood; `fit_p_value` is that of a test that the arms' totals are what the prior predicts; `warnings` say in
-    words what the data can't tell. Prints as a table.
+    Prints as a table.
+
+    Attributes:
+        family: "bernoulli", "gaussian" or "poisson".
+        parameters: of the prior, by name.
+        standard_errors: of the parameters.
+        intervals: 95% confidence intervals of the parameters.
+        log_likelihood: at the parameters.
+        fit_p_value: of a test that the totals of the arms are distributed as the prior predicts.
+        warnings: what the data can't tell, in words.
+        free: the parameters in unconstrained coordinates, such as logarithms.
+        covariance: of `free`, from the curvature of the likelihood.
+        units: the totals of every arm in the log.
+        law: the family, as an object.
+
     """
 
     family: str
@@ -44,11 +56,11 @@ class FittedPrior:
     law: Family
 
     def problem(self, *, arms: int) -> IndependentArms:
-        """The bandit with this prior and so many arms."""
+        """The bandit with this prior and this number of arms."""
         return self.law.problem(np.array(list(self.parameters.values())), check_count("arms", arms, least=1))
 
     def uncertain(self, *, arms: int, seed: int = 0) -> Misspecified:
-        """The same model, and a truth whose prior is drawn for every episode from what the data leave open."""
+        """The same model, with a truth whose prior is drawn for every episode from the uncertainty of the fit."""
         model = self.problem(arms=arms)
         generator = np.random.default_rng(check_count("seed", seed, least=0))
         drawn = _standard_draws(generator, len(self.free) + 1)
@@ -64,7 +76,7 @@ class FittedPrior:
         return self.law.shrunk(self.free, self.units)
 
     def picture(self, path: str | Path) -> None:
-        """Writes a picture of the fit, as PNG: predictive ranks, and what the prior makes of each arm."""
+        """Writes a picture of the fit, as PNG: predictive ranks, and the posterior mean of each arm."""
         from tsgrad.live.fit_picture import write_fit_picture
 
         write_fit_picture(self, path)
@@ -102,6 +114,10 @@ def fit_prior(
 
     Returns:
         The prior, with standard errors and a test of its fit.
+
+    Raises:
+        BadInput: if the log can't be read or lacks a column, has fewer than two arms or arms that are all the same, or
+            has rewards that are not of the family.
 
     Every arm of every experiment counts as one draw from the prior; its mean is integrated out. Where experiments are
     told apart, and differ beyond chance, each has a level of its own around which its arms lie: `experiment_std` says

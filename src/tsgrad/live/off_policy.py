@@ -28,7 +28,15 @@ class Estimate(NamedTuple):
 
 
 class LogEstimate(NamedTuple):
-    """Estimates by method, the number of rows, how many of the policy's own decisions these are worth, and warnings."""
+    """What a policy would have earned per decision, by several methods. Prints as a table.
+
+    Attributes:
+        estimates: by the name of the method: a value with its standard error and 95% confidence interval.
+        rows: the number of decisions in the log.
+        effective_rows: the effective sample size: the log says as much as this many decisions of the policy itself.
+        warnings: why estimates should not be trusted, in words.
+
+    """
 
     estimates: dict[str, Estimate]
     rows: int
@@ -36,7 +44,7 @@ class LogEstimate(NamedTuple):
     warnings: tuple[str, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.rows} rows, worth {self.effective_rows:.0f} of the policy's own"]
+        lines = [f"{self.rows} rows, effective sample size {self.effective_rows:.0f}"]
         for name, estimate in self.estimates.items():
             low, high = estimate.interval
             lines.append(
@@ -73,6 +81,9 @@ def evaluate_log(
 
     Returns:
         Estimates with standard errors.
+
+    Raises:
+        BadInput: if the log can't be read or lacks a column, or neither or both of `target` and `policy` are given.
 
     >>> rng = np.random.default_rng(0)
     >>> arms = rng.integers(2, size=4000)

@@ -11,7 +11,6 @@ from tsgrad.checks import BadInput, check_choice, check_path
 from tsgrad.evaluate import compare
 from tsgrad.live.export import exported
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
-from tsgrad.policies import policy_content
 from tsgrad.problems import FiniteArms
 from tsgrad.registry import registered_name
 from tsgrad.training import Run, RunFolder, train
@@ -55,24 +54,28 @@ def retune(
     training: Mapping[str, Any] | None = None,
     episodes: int = 4096,
 ) -> Retuned:
-    """Fits the prior anew to a ledger, trains on from the deployed policy, and replaces it if the gain holds.
+    """Fits the prior again to a ledger, trains on from the deployed policy, and replaces it if the gain holds.
 
     Args:
         folder: of the run whose policy was deployed.
-        ledger: of the experiment that it played.
-        out: a new folder, for the run; with `next.json`, the policy to deploy, only if it is better.
-        training: its settings, if other than the defaults; the horizon is that of the deployed policy.
-        episodes: on which the two are compared where the prior is uncertain.
+        ledger: of the experiment in which it was deployed: `tsgrad_runtime.ledger.Ledger("sqlite:///a.db")`.
+        out: a new folder for the new run. It gets `next.json`, the policy to deploy, only if that is better.
+        training: settings of the training, if other than the defaults. Horizon and conditions are those of the run.
+        episodes: on which the two policies are compared where the prior is uncertain.
 
     Returns:
-        The result, which `retuned.md` in the folder has as text.
+        The result, which is also written to `retuned.md` in the new folder.
+
+    Raises:
+        BadInput: if `folder` is no finished run, its problem is not one that `fit_prior` can fit, the ledger holds no
+            rewards, or `out` is not empty.
 
     The gain must hold twice, on fresh episodes: with the prior fitted to the ledger, and, as no loss, where that prior
-    is drawn from what the data leave open.
+    is drawn from what the data leave open. Arms keep the names that they have in the ledger. The guide *From logs to a
+    running experiment* goes all the way there.
 
     """
     before = RunFolder(check_path("folder", folder)).run()
-    deployed = read_artefact(check_path("folder", folder) / "policy.json")
     model, horizon = before.problem.model, before.provenance["horizon"]
     family = check_choice("problem of the run", registered_name(type(model)) or "one of your own", FAMILIES)
     assert isinstance(model, FiniteArms)
@@ -83,7 +86,7 @@ def retune(
     log = {name: np.array([table[name][row] for row in rows]) for name in ("arm", "reward")}
     fit = fit_prior(log, family=family)
     problem = fit.problem(arms=model.arms)
-    run = train(problem, before.policy, out=out, horizon=horizon, **(training or {}))
+    run = train(problem, before.policy, out=out, horizon=horizon, conditions=before.conditions, **(training or {}))
     compared = compare(
         fit.uncertain(arms=model.arms),
         {"deployed": before.policy, "new": run.policy},
@@ -91,15 +94,24 @@ def retune(
         episodes=episodes,
         seed=1,
         bound=None,
+        conditions=before.conditions,
     )
     gain, error = compared.difference("deployed", "new")
     retuned = Retuned(fit, run, bool(run.improved and gain > -LOSS_Z * error), gain, error)
     if retuned.replaces:
-        lineage = [{**run.provenance, "from": deployed.name}, *deployed.content.get("lineage", [])]
-        known = {"regret": run.start_regret - run.gain, "regret_of_start": run.start_regret, "gain": run.gain}
-        arms = list(deployed.arms)
-        write_json(
-            Path(out) / "next.json", "policy", policy_content(run.policy, problem, horizon, arms, lineage, known)
-        )
+        name, content = _deployed(ledger, table["policy"][-1], check_path("folder", folder) / "policy.json")
+        lineage = [{**run.provenance, "from": name}, *content.get("lineage", [])]
+        names = content.get("arms", ())
+        arms = names if len(names) == model.arms else None
+        write_json(Path(out) / "next.json", "policy", run.content(arms=arms, lineage=lineage))
     write_text(Path(out) / "retuned.md", f"{retuned}\n")
     return retuned
+
+
+def _deployed(ledger: "Ledger", name: str, path: Path) -> tuple[str, dict[str, Any]]:
+    """Name and content of the policy that decided: from the ledger, as its arms may have been named after training."""
+    content = ledger.policies().get(name)
+    if content is not None:
+        return name, content
+    artefact = read_artefact(path)
+    return artefact.name, artefact.content

@@ -93,6 +93,9 @@ def robustness(
         plays for its own, and after that as at its last step. With fewer arms, the last two are missing; with more,
         the two added are like the last two. Regret is against the best arm of each step.
 
+    Raises:
+        BadInput: if the problem is not a Gaussian, Bernoulli or Poisson bandit, or problem and horizon are not known.
+
     `tsgrad.robustness(run)` takes some twenty seconds, most of them to compile. What it looks at:
 
         >>> import tsgrad as tg

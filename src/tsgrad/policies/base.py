@@ -94,7 +94,12 @@ def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
 class Saved(NamedTuple):
     """A policy from a file, with the problem and the horizon that it was trained for, where the file has them.
 
-    `conditions` are those of its training, as a table: what `tsgrad.Conditions(**table)` takes.
+    Attributes:
+        policy: the policy.
+        problem: what it was trained for.
+        horizon: how many steps it was trained for.
+        conditions: those of its training, as a table: what `tsgrad.Conditions(**table)` takes.
+
     """
 
     policy: Any
@@ -111,6 +116,15 @@ def load(path: str | Path) -> Saved:
 
     Returns:
         The policy, and the problem and the horizon that it was trained for, where the file has them.
+
+    Raises:
+        BadInput: if the file is missing or damaged, or names a class that was not registered.
+
+    >>> import tempfile, tsgrad as tg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tg.TopTwoThompson(0.5).save(f"{folder}/policy.json")
+    ...     print(tg.load(f"{folder}/policy.json").policy.beta)
+    0.5
 
     """
     content = read_json(path, "policy")
@@ -197,20 +211,25 @@ class SamplingPolicy(Policy):
 
 
 class AllocatingPolicy(Policy):
-    """Gives the share of the users that every arm is to have, as policies that plan for batches do."""
+    """A policy that says what share of the users each arm gets, as policies that plan for batches do."""
 
     @abc.abstractmethod
     def shares(self, model: Any, belief: Any, memory: Any, context: Context, clock: Clock) -> Float[Array, "K"]:
         """The share of every arm at a step; none for arms that are not available."""
 
     def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
-        """For a single user: each arm with the chance of its share."""
+        """For a single user: each arm with the probability of its share."""
         return CategoricalLaw(jnp.log(self.shares(model, belief, memory, context, clock))).sample(noise)
 
 
 class Experiment(NamedTuple):
-    """What a policy that plans may know of the experiment it is for: users of each step, how many get the best arm
-    afterwards, and `reward_of`, which plays a policy on training episodes and gives the mean reward.
+    """What a policy that plans may know about the experiment.
+
+    Attributes:
+        sizes: the users of each step [T].
+        after: how many users get the best arm once the experiment is over.
+        reward_of: plays a policy on training episodes and returns the mean reward.
+
     """
 
     sizes: Any  # [T]
@@ -219,7 +238,7 @@ class Experiment(NamedTuple):
 
 
 class Planner(Policy):
-    """A policy that is made for one experiment: `plan` is called first, and what it returns is then prepared."""
+    """A policy that is planned for one experiment: `plan` is called first, then `prepare` of what it returns."""
 
     @abc.abstractmethod
     def plan(self, problem: AnyProblem, experiment: Experiment) -> Policy:
@@ -266,7 +285,19 @@ def split(policy: SamplingPolicy) -> tuple[Any, Any]:
 
 
 def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
-    """A name for each meta-parameter, in the order in which they are flattened: `prior_mean[0]`."""
+    """A name for each meta-parameter, in the order of `parameter_vector`.
+
+    Args:
+        policy: whose meta-parameters.
+
+    Returns:
+        The names [P].
+
+    >>> import tsgrad as tg
+    >>> parameter_names(tg.ReshapedThompson(tg.GaussianBandit(arms=2)))[:3]
+    ('prior_mean[0]', 'prior_mean[1]', 'log_prior_variance[0]')
+
+    """
     moving, _ = split(policy)
     names: list[str] = []
     for path, leaf in jax.tree_util.tree_leaves_with_path(moving):
@@ -276,14 +307,43 @@ def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
 
 
 def parameter_vector(policy: SamplingPolicy) -> FloatArray:
-    """The meta-parameters as one float64 vector [P], on the host."""
+    """The meta-parameters as one vector, in the unconstrained units that training moves.
+
+    Args:
+        policy: whose meta-parameters.
+
+    Returns:
+        The vector [P], in float64, on the host.
+
+    >>> import tsgrad as tg
+    >>> parameter_vector(tg.ReshapedThompson(tg.GaussianBandit(prior_mean=2.0, arms=3), shared=True))
+    array([2., 0., 0., 0.])
+
+    """
     moving, _ = split(policy)
     leaves = [np.ravel(np.asarray(leaf, dtype=np.float64)) for leaf in jax.tree.leaves(moving)]
     return np.concatenate(leaves) if leaves else np.zeros(0)
 
 
 def with_parameters(policy: Sampling, vector: FloatArray) -> Sampling:
-    """The policy with other meta-parameters [P]."""
+    """The policy with other meta-parameters.
+
+    Args:
+        policy: which is left as it is.
+        vector: the meta-parameters [P], as `parameter_vector` gives them.
+
+    Returns:
+        A new policy.
+
+    Raises:
+        BadInput: if the vector has another length.
+
+    >>> import tsgrad as tg
+    >>> policy = tg.ReshapedThompson(tg.GaussianBandit(arms=3), shared=True)
+    >>> float(with_parameters(policy, [0.5, 0, 0, 1]).meta_parameters()["prior_mean"])
+    0.5
+
+    """
     moving, fixed = split(policy)
     leaves, structure = jax.tree.flatten(moving)
     sizes = [np.size(leaf) for leaf in leaves]

@@ -32,6 +32,9 @@ def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: 
     Returns:
         The policy. It has terms of its own for each arm where arms differ before anything was seen of them.
 
+    Raises:
+        BadInput: if the problem has infinitely many arms.
+
     For Gaussian arms, and all whose expected rewards have normal posteriors that are independent, it starts as plain
     Thompson sampling exactly; elsewhere as its approximation with independent normal draws of the arms' values.
 

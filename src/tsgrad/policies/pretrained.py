@@ -20,6 +20,9 @@ def pretrained(family: str) -> Bonus:
     Returns:
         The policy. Training for your own problem and horizon can only improve on it.
 
+    Raises:
+        BadInput: if there is none for the family.
+
     >>> from tsgrad.problems import GaussianBandit
     >>> from tsgrad.policies import Thompson
     >>> from tsgrad.simulation import simulate

@@ -141,6 +141,9 @@ def RecurrentThompson(  # noqa: N802
         The policy. Its last layer starts at zero: the residual form starts exactly as plain Thompson sampling, the
         free form as draws from the prior.
 
+    Raises:
+        BadInput: if the problem has no posterior that a network can move, or an option can't be used.
+
         >>> from tsgrad.problems import Context, GaussianBandit
         >>> policy = RecurrentThompson(GaussianBandit(arms=3), hidden=8)
         >>> {name: value.shape for name, value in policy.meta_parameters().items()}["head_weight"]

@@ -33,6 +33,9 @@ def ReshapedThompson(problem: Any, *, shared: bool = False) -> SamplingPolicy:  
     Returns:
         The policy, of a class that depends on the problem's.
 
+    Raises:
+        BadInput: if no reshaping is known for the problem.
+
     A problem of your own gets a reshaping with `@ReshapedThompson.register`.
 
         >>> from tsgrad.problems import GaussianBandit

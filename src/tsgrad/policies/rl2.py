@@ -123,6 +123,9 @@ def RL2(problem: AnyProblem, *, hidden: int = 32, seed: int = 0) -> RL2Policy:  
     Returns:
         The policy. Its last layer starts at zero: it starts as uniform play.
 
+    Raises:
+        BadInput: if the problem has contexts or infinitely many arms.
+
     Duan, Schulman, Chen, Bartlett, Sutskever and Abbeel (2016), "RL^2: Fast Reinforcement Learning via Slow
     Reinforcement Learning", with our gradient in place of TRPO, and with a state to start from that is learned in place
     of a flag that says that an episode starts. The network sees neither prior nor horizon: it counts by itself, and

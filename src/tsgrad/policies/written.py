@@ -32,6 +32,22 @@ def write_policy(
         lineage: what the policy was trained from, the latest first.
         expected: the regret to expect, with its standard error, and whatever else is known of the policy.
 
+    Raises:
+        BadInput: if the policy can't play the problem, or `arms` are not as many different names as there are arms.
+
+    >>> import tempfile, tsgrad as tg
+    >>> from tsgrad_runtime import Agent
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tg.write_policy(
+    ...         f"{folder}/policy.json",
+    ...         tg.Thompson(),
+    ...         problem=tg.BernoulliBandit(arms=2),
+    ...         horizon=100,
+    ...         arms=["red", "blue"],
+    ...     )
+    ...     print(Agent.load(f"{folder}/policy.json").arms)
+    ['red', 'blue']
+
     """
     write_json(path, "policy", policy_content(policy, problem, horizon, arms, lineage, expected))
 

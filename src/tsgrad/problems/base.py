@@ -52,7 +52,13 @@ def largest(values: Float[Array, "K"], context: Context) -> Integer[Array, ""]:
 
 
 class ArmMoments(NamedTuple):
-    """Posterior mean and standard deviation of each arm's expected reward. Axes: [K] each."""
+    """Posterior mean and standard deviation of each arm's expected reward.
+
+    Attributes:
+        mean: of each arm [K].
+        std: of each arm [K].
+
+    """
 
     mean: Float[Array, "K"]
     std: Float[Array, "K"]

@@ -70,7 +70,12 @@ class GaussianContexts(Endless):
 
 @register("given-contexts")
 class GivenContexts(Contexts):
-    """Features from an array [T, K, d]: step t sees the same contexts in every episode."""
+    """Features from an array [T, K, d]: step t sees the same contexts in every episode.
+
+    >>> import numpy as np
+    >>> GivenContexts(features=np.zeros((50, 10, 5))).shape
+    (10, 5)
+    """
 
     features: Leaf
 

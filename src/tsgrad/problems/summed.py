@@ -12,8 +12,13 @@ from tsgrad.streams import Noise
 
 
 class Sums(NamedTuple):
-    """Rewards of many users: how many users each arm has, what their rewards add up to, and the squares of deviations
-    from each arm's average, added up. Axes: [K] each, with others before it where there are several such sums.
+    """Rewards of many users. Axes: [K] each, with others before it where there are several such sums.
+
+    Attributes:
+        users: how many users each arm has.
+        total: the sum of their rewards.
+        scatter: the sum of squared deviations from each arm's average, where it is known.
+
     """
 
     users: Float[Array, "*batch K"]

@@ -27,6 +27,9 @@ def write_run_report(folder: str | Path, *, figures: bool = False, **options: An
     Returns:
         The path of the page.
 
+    Raises:
+        BadInput: if the folder holds no finished run.
+
     """
     return _write(run_report(folder, **options), folder, figures=figures)
 

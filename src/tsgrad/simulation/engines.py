@@ -94,7 +94,10 @@ def engines() -> list[EngineReport]:
     """Every engine, and whether it can be used on this machine.
 
     Returns:
-        A report of each: its name, whether it is available, and what there is to say about it.
+        A report of each: its name, whether it is available, and what it covers or why it is missing.
+
+    >>> [engine.name for engine in engines()]
+    ['native', 'jax']
 
     """
     devices = ", ".join(f"{device.platform}:{device.id}" for device in jax.local_devices())

@@ -32,7 +32,15 @@ class Episodes(NamedTuple):
     """What a policy did over N episodes. Rewards and regrets are those of all users, also of those who come after the
     end (`Conditions.after`), whose rewards are expected ones.
 
-    `trajectories` is kept on request only; its fields have [N, T] first.
+    Attributes:
+        regret: of each episode [N].
+        reward: of each episode [N].
+        regret_over_time: the regret up to each step [T], averaged over episodes.
+        pulls: of each arm [K], averaged over episodes; None where there are infinitely many arms.
+        trajectories: every step of every episode, if asked for; its fields have [N, T] first.
+        regret_after: the regret of the final choice, averaged; part of `regret`, not of `regret_over_time`.
+        traffic: the users of each arm at each step [T, K], averaged; from the JAX engine only.
+
     """
 
     regret: FloatArray  # [N]
@@ -137,6 +145,9 @@ def simulate(
 
     Returns:
         Regret and reward of each episode, regret over time, and pulls of each arm.
+
+    Raises:
+        BadInput: if the policy can't play the problem, or the engine can't run it.
 
     >>> from tsgrad.problems import GaussianBandit
     >>> from tsgrad.policies import Thompson

@@ -16,10 +16,15 @@ from tsgrad.streams import Address, Purpose, Stream
 
 
 class Recorded(NamedTuple):
-    """Episodes as they were played: context, draw, arm and reward of each step. Axes: [N, T] first.
+    """Episodes as they were played. Axes: [N, T] first.
 
-    `context` is a `Context`, the features alone, or None where there are none. `pseudo_action` is what the policy drew:
-    as the simulator keeps it, or its plain values ([N, T, K] for independent arms, [N, T, d] for a vector).
+    Attributes:
+        context: of each step: a `Context`, the features alone, or None where there are none.
+        pseudo_action: what the policy drew: as the simulator keeps it, or its plain values ([N, T, K] for independent
+            arms, [N, T, d] for a vector).
+        arm: what was played at each step.
+        reward: of each step.
+
     """
 
     context: Any

@@ -19,9 +19,17 @@ from tsgrad.streams import Address, Stream
 class Trajectory(NamedTuple):
     """What happened in one rollout. Axes: [T] first, but for `final_belief` and `rollout`.
 
-    `belief` and `memory` are those before the step: what the choice was made from. `arm` is what was played: an arm, or
-    in batches how many users got each arm [T, K] (`tsgrad.simulation.crowds` says more). `final_belief` is the belief
-    once all that will ever be seen has been; `rollout` says which of the episode's rollouts this is.
+    Attributes:
+        t: the steps, from 1.
+        context: what was seen before each choice.
+        belief: before each step: what the choice was made from.
+        memory: of the policy, before each step.
+        pseudo_action: the draw of the policy; None where it doesn't sample.
+        arm: what was played: an arm, or in batches how many users got each arm [T, K].
+        reward: of each step; in batches the sums of the rewards of each arm.
+        final_belief: the belief once all that will ever be seen has been seen.
+        rollout: which of the episode's rollouts this is.
+
     """
 
     t: Integer[Array, "T"]

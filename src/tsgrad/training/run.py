@@ -27,11 +27,22 @@ class HistoryRow(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A finished training run.
+    """A finished training run. Prints as a sentence.
 
-    `policy` is the one selected on validation episodes, or the start where it was not better than that on fresh
-    ones; `last` is where training ended. `gain` is how much less regret the selected policy has than the start,
-    paired, on episodes that took no part in training or selection.
+    Attributes:
+        policy: the policy selected on validation episodes, or the start if it was not better than that on fresh ones.
+        last: the policy at the end of training.
+        start: the policy that training started from.
+        history: one record per iteration: regret, norm of the gradient, meta-parameters.
+        improved: whether the policy selected is better than the start.
+        gain: how much less regret it has than the start, paired, on episodes that took no part in training or
+            selection.
+        gain_standard_error: of the gain.
+        start_regret: the regret of the start on the same episodes.
+        provenance: what made the run: version, seed, engine, settings.
+        problem: what was played.
+        conditions: under which it was played.
+
     """
 
     policy: SamplingPolicy
@@ -53,7 +64,16 @@ class Run(NamedTuple):
             path: of the file, JSON.
             arms: the names of the arms; their numbers unless given.
 
+        Raises:
+            BadInput: if `arms` are not as many different names as there are arms.
+
         """
+        write_json(path, "policy", self.content(arms=arms))
+
+    def content(
+        self, *, arms: Sequence[str] | None = None, lineage: Sequence[dict[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """What the policy file holds; `lineage` is what the policy was trained from, if more than the run's start."""
         known = {"regret": self.start_regret, "regret_of_start": self.start_regret}
         if self.improved:
             known["regret"] -= self.gain
@@ -61,13 +81,13 @@ class Run(NamedTuple):
         start = {"policy": registered_name(type(self.start)), **self.provenance}
         horizon = self.provenance["horizon"]
         users = self.conditions.users(horizon)
-        content = policy_content(self.policy, self.problem, horizon, arms, [start], known, users)
+        content = policy_content(self.policy, self.problem, horizon, arms, lineage or [start], known, users)
         if self.conditions.table:
             content["conditions"] = self.conditions.table
-        write_json(path, "policy", {**self.provenance, **content})
+        return {**self.provenance, **content}
 
     def plot(self) -> "Figure":
-        """A matplotlib figure: regret in the course of training, and the policy that was selected."""
+        """A matplotlib figure: regret during training, and the policy that was selected."""
         from tsgrad.report.notebook import run_figure
 
         return run_figure(self)

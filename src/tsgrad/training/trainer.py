@@ -81,6 +81,10 @@ def train(
     Returns:
         The run: the policy selected, the one at the end, the gain and the history.
 
+    Raises:
+        BadInput: if an argument can't be used; the message says which and why, before anything is computed.
+        TrainingStopped: if a gradient or a meta-parameter is no longer finite; `out` keeps the last good state.
+
     The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
     better: training never hands back something worse than what it started from.
 
@@ -139,6 +143,16 @@ def resume(out: str | Path, *, progress: Progress = None, workers: Workers = LOC
 
     Returns:
         The run, as `tsgrad.train` gives it.
+
+    Raises:
+        BadInput: if the folder holds no run, or one that this version can't read.
+        TrainingStopped: if a gradient or a meta-parameter is no longer a finite number.
+
+    >>> import tempfile, tsgrad as tg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = tg.train(tg.BernoulliBandit(arms=2), horizon=5, episodes=256, iterations=2, out=f"{folder}/run")
+    ...     print(tg.resume(f"{folder}/run").gain == run.gain)  # it had ended: nothing is computed again
+    True
 
     """
     check_workers(workers)

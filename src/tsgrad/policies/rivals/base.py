@@ -28,7 +28,23 @@ class Rival(Policy):
 
 
 def check_applies(rival: Rival, problem: AnyProblem) -> Any:
-    """The model that a rival will act on; an error names the rivals that are defined for it, where this one is not."""
+    """Checks that a rival is defined for a problem; to be called in its `prepare`.
+
+    Args:
+        rival: the rival.
+        problem: what it is to play.
+
+    Returns:
+        The model of the problem, which the rival will act on.
+
+    Raises:
+        BadInput: if it is not defined for the model; the message names the rivals that are.
+
+    >>> import tsgrad as tg
+    >>> check_applies(tg.FiniteHorizonGittins(), tg.GaussianBandit(arms=3)).arms
+    3
+
+    """
     model = problem.model
     if not rival.applies(model):
         names = ", ".join(sorted(cls.__name__ for cls in _concrete(Rival) if cls.applies(model))) or "none"

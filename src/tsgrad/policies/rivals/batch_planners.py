@@ -22,6 +22,13 @@ class BatchKnowledgeGradient(Memoryless, AllocatingPolicy, Planner, Rival):
 
     `sizes` are the users of each step and `after` those who come after the end, known from the experiment where left
     out.
+
+    >>> from tsgrad.policies import Clock
+    >>> from tsgrad.problems import BernoulliBandit, Context
+    >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
+    >>> shares = BatchKnowledgeGradient(sizes=[100]).shares(problem, problem.prior(100), None, Context(), Clock(1, 100))
+    >>> print(shares.round(2))
+    [0. 1.]
     """
 
     sizes: Leaf | None
@@ -64,6 +71,13 @@ class ResidualHorizon(Memoryless, AllocatingPolicy, Planner, Rival):
 
     They maximise the value of the final choice, for the users who come `after` the end, plus what all users until then
     earn in expectation; the paper's own objective is the final choice alone. With nobody after the end it is greedy.
+
+    >>> from tsgrad.policies import Clock
+    >>> from tsgrad.problems import BernoulliBandit, Context
+    >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
+    >>> shares = ResidualHorizon(after=1000).shares(problem, problem.prior(100), None, Context(), Clock(1, 100))
+    >>> print(shares.round(2))
+    [0.05 0.95]
     """
 
     after: Leaf | None

@@ -22,6 +22,13 @@ class ExploreThenCommit(Memoryless, AllocatingPolicy, Planner, Rival):
     """Equal shares for the first `users`, then the arm with the largest posterior mean.
 
     Where `users` is left out, the best of up to 12 lengths, whole steps each, is found on training episodes.
+
+    >>> from tsgrad.policies import Clock
+    >>> from tsgrad.problems import BernoulliBandit, Context
+    >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
+    >>> shares = ExploreThenCommit(users=40).shares(problem, problem.prior(100), None, Context(), Clock(1, 100))
+    >>> print(shares.round(2))
+    [0.5 0.5]
     """
 
     users: Leaf | None

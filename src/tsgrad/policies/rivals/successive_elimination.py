@@ -21,6 +21,13 @@ class SuccessiveElimination(Memoryless, AllocatingPolicy, Planner, Rival):
     the best lower end (after Even-Dar, Mannor and Mansour, 2006, with posteriors for confidence bounds).
 
     Where `width` is left out, the best of six from 0.25 to 3 is found on training episodes.
+
+    >>> from tsgrad.policies import Clock
+    >>> from tsgrad.problems import BernoulliBandit, Context
+    >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
+    >>> shares = SuccessiveElimination(width=1.0).shares(problem, problem.prior(100), None, Context(), Clock(1, 100))
+    >>> print(shares.round(2))
+    [0. 1.]
     """
 
     width: Leaf | None
