@@ -27,7 +27,7 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     )
     assert section.paragraphs[1].startswith("The first 2 batches are blind: nothing is known yet. That costs ")
     assert "goes to 50 more users" in section.paragraphs[2]
-    assert section.paragraphs[3].startswith("A policy that was trained without these conditions loses ")
+    assert section.paragraphs[3].startswith("A policy that was trained without these conditions has regret ")
     assert section.paragraphs[3].endswith("as much as this one within chance.")
     (picture,) = [block for block in report.summary[0].blocks if block.kind == "picture"]
     for width in ("wide", "narrow"):

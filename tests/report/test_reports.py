@@ -165,9 +165,9 @@ def compared(gain, error, *, before=25.77, standard_error=0.1, curves=None, pull
 @pytest.mark.parametrize(
     ("gain", "error", "says"),
     [
-        (10.34, 0.16, "a gain of 10.3 (95% interval 10.0 to 10.7), 40% of the regret."),
-        (-2.0, 0.1, "it is worse by 2.0 (95% interval 1.8 to 2.2)."),
-        (0.1, 0.2, "no gain that could be told from chance (95% interval −0.3 to 0.5)."),
+        (10.34, 0.16, "a gain of 10.3 (95% confidence interval 10.0 to 10.7), 40% of the regret."),
+        (-2.0, 0.1, "it is worse by 2.0 (95% confidence interval 1.8 to 2.2)."),
+        (0.1, 0.2, "no gain beyond chance (95% confidence interval −0.3 to 0.5)."),
         (0.0, 0.0, "no gain; both make the same choices."),
     ],
 )
@@ -182,8 +182,8 @@ def test_small_rewards_keep_their_digits():
     """Where regrets are 0.004, three decimals say nothing."""
     found = compared(0.0012, 0.00004, before=0.0041, standard_error=0.00003)
     told = headline(found, "trained", "It")
-    assert "loses 0.00290 ± 0.00003" in told
-    assert "a gain of 0.00120 (95% interval 0.00112 to 0.00128), 29% of the regret" in told
+    assert "has regret 0.00290 ± 0.00003" in told
+    assert "a gain of 0.00120 (95% confidence interval 0.00112 to 0.00128), 29% of the regret" in told
     (text,) = limit_section(found, "trained", found.bound).paragraphs
     assert "less than 0.00082 here" in text
     assert "0.0021 above it, Thompson sampling 0.0033" in text
@@ -295,7 +295,7 @@ def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
     found = tg.compare(PROBLEM, policies, horizon=20, episodes=2000, seed=5, bound=None)
     excess, error = found.difference("greedy", "trained")
     assert excess > 2 * error
-    assert f"greedy, loses {fixed(excess, 1)} more than the trained policy" in section.paragraphs[0]
+    assert f"greedy, has {fixed(excess, 1)} more regret than the trained policy" in section.paragraphs[0]
     assert "Left out: of other arms (policy has meta-parameters for 7 arms, the problem has" in section.paragraphs[0]
     (learning,) = (picture for picture in report.pictures if picture.name == "learning-curve")
     assert "Not drawn, being far above: uniform" in learning.caption

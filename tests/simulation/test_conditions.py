@@ -219,7 +219,7 @@ def test_time_is_counted_in_users():
     [
         ({"batch": [2, 3]}, "batch must be one number or 6, one per step, got 2"),
         ({"batch": 0}, "batch must be an integer from 1 to 2147483647, got 0"),
-        ({"delay": [0.5, 0.6]}, "delay must hold chances >= 0 that add up to one or less, got [0.5, 0.6]"),
+        ({"delay": [0.5, 0.6]}, "delay must hold probabilities >= 0 that add up to one or less, got [0.5, 0.6]"),
         ({"floor": 0.4}, "floor must be at most 1 / 3, one over the number of arms, got 0.4"),
         ({"after": -1}, "after must be an integer from 0 to 2147483647, got -1"),
         ({"available": [[1, 2], [1, 6]]}, "available must have a first and a last step for each of 3 arms, got shape"),

@@ -111,5 +111,5 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
         try:
             agent.apply(event)
         except (KeyError, TypeError, ValueError, AssertionError, IndexError):
-            raise BadInput(f"ledger {ledger.name}: event {number} is none of this policy's") from None
+            raise BadInput(f"ledger {ledger.name}: event {number} does not belong to this policy") from None
     return agent

@@ -10,7 +10,13 @@ from tsgrad.cli.workers import WorkersName, named_workers
 
 
 def reproduce(
-    setting: Annotated[str, typer.Argument(help="`standard`, `hetero`, `many`, or `all` of them.")],
+    setting: Annotated[
+        str,
+        typer.Argument(
+            help="`standard`, `hetero`, `many`, or `all` of them.",
+            autocompletion=lambda: ["standard", "hetero", "many", "all"],
+        ),
+    ],
     fraction: Annotated[
         float | None,
         typer.Option(help="The share of the paper's iterations and evaluation episodes, for a quick look."),

@@ -363,7 +363,7 @@ def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Esti
         check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
         estimator.check(problem, workload.conditions)
     if len({estimator.world for estimator in estimators}) > 1:
-        raise BadInput("estimators computed from one record must have the same world: ask for them apart")
+        raise BadInput("estimators computed from one record must have the same world: compute them in separate calls")
     ready = ready_for(problem, policy, workload)
     for estimator in estimators:
         gradient_used(problem, ready, estimator, workload.conditions)

@@ -128,7 +128,7 @@ class Diagnosis(NamedTuple):
         if self.model_is_wrong:
             return (
                 "Train with the metric obs: it reads rewards alone. Metrics and worlds of the model (bayes, fin, q,"
-                " and with world='posterior' mean, oracle and self) inherit its error. Better, mend the model."
+                " and with world='posterior' mean, oracle and self) inherit its error. Better still, correct the model."
             )
         return "Train with the metric mean and the baseline self: they have less noise than obs."
 

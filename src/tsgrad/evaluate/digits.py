@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-INTERVAL_Z = 1.96  # standard errors on either side of a 95% interval
+INTERVAL_Z = 1.96  # standard errors on either side of a 95% confidence interval
 MOST_DECIMALS = 12
 
 
@@ -62,7 +62,7 @@ def measured(value: float, standard_error: float) -> str:
 
 
 def interval(value: float, standard_error: float) -> str:
-    """The 95% interval of a measurement.
+    """The 95% confidence interval of a measurement.
 
     >>> interval(10.34, 0.16)
     '10.0 to 10.7'

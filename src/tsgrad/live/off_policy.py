@@ -16,7 +16,7 @@ _Z = 1.959964
 
 
 class Estimate(NamedTuple):
-    """A mean reward per decision, its standard error and its 95% interval."""
+    """A mean reward per decision, its standard error and its 95% confidence interval."""
 
     value: float
     standard_error: float

@@ -49,7 +49,7 @@ def ranking(
     axes.set_yticks(range(len(names)), names)
     for tick, name in zip(axes.get_yticklabels(), names, strict=True):
         tick.set(color=ACCENT if name == trained else INK, fontweight="bold" if name == trained else "normal")
-    axes.set(xlabel="regret, with 95% interval", ylim=(-0.7, len(names) - 0.3))
+    axes.set(xlabel="regret, with 95% confidence interval", ylim=(-0.7, len(names) - 0.3))
     axes.spines["left"].set_visible(False)
     axes.grid(axis="y", linewidth=0.6)
     if bound is not None:

@@ -16,7 +16,7 @@ FEWEST_CHECKS = 8  # to compare quarters of them
 
 
 def no_gain(gain: float, standard_error: float) -> list[Concern]:
-    """A gain whose 95% interval reaches zero.
+    """A gain whose 95% confidence interval reaches zero.
 
     >>> [concern.title for concern in no_gain(0.1, 0.2)], no_gain(10.0, 0.2)
     (['No gain is shown'], [])
@@ -24,7 +24,7 @@ def no_gain(gain: float, standard_error: float) -> list[Concern]:
     if gain > INTERVAL_Z * standard_error:
         return []
     text = (
-        f"The 95% interval of the gain, {interval(gain, standard_error)}, reaches zero. "
+        f"The 95% confidence interval of the gain, {interval(gain, standard_error)}, reaches zero. "
         "Train longer, or with more episodes per iteration; the family of policies may also have nothing to gain here."
     )
     return [Concern("No gain is shown", text)]

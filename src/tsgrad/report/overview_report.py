@@ -55,7 +55,7 @@ def _key_figure(results: Results) -> KeyFigure:
     return KeyFigure(
         results.setting,
         fixed(after.regret, decimals(after.standard_error)),
-        f"{spoken_row(row)}; Thompson sampling loses {fixed(before.regret, decimals(before.standard_error))}",
+        f"{spoken_row(row)}; Thompson sampling has {fixed(before.regret, decimals(before.standard_error))}",
         strong=True,
     )
 

@@ -97,7 +97,7 @@ def headline(results: Results) -> str:
     if not printed:
         return told
     best = min(printed, key=lambda name: printed[name])
-    return f"{told} The best trained policy in the paper loses {printed[best]:.1f} ({best})."
+    return f"{told} The best trained policy in the paper has regret {printed[best]:.1f} ({best})."
 
 
 def paper_sentences(results: Results) -> list[str]:

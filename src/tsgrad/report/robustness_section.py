@@ -20,7 +20,7 @@ def robustness_section(found: Robustness, *, episodes: int) -> Section:
     picture = Picture(
         name="robustness",
         caption="What is left of the gain, as a share of the regret of plain Thompson sampling in the same scenario,"
-        " with 95% intervals. Left of zero it is a loss; the dashed line is the gain where all is as assumed.",
+        " with 95% confidence intervals. Left of zero is a loss; the dashed line is the gain if all is as assumed.",
         alternative="Gain by scenario: "
         + "; ".join(f"{kept.said}, {share}" for kept, share in zip(found.scenarios, shares, strict=True))
         + ".",
@@ -28,7 +28,7 @@ def robustness_section(found: Robustness, *, episodes: int) -> Section:
     )
     table = Table(
         caption="What is left of the gain in each scenario",
-        columns=["scenario", "verdict", "gain", "95% interval", "of the regret"],
+        columns=["scenario", "verdict", "gain", "95% confidence interval", "of the regret"],
         rows=[_row(kept, share) for kept, share in zip(found.scenarios, shares, strict=True)],
         text_columns=2,
         folded=True,
@@ -69,7 +69,7 @@ def gain_by_scenario(found: Robustness, *, width: Width = "wide") -> Figure:
     names = [one.said if width == "wide" else _wrapped(one.said) for one in kept]
     axes.set_yticks(np.arange(len(kept)), names, fontsize=8 if width == "wide" else 6.5, multialignment="right")
     axes.get_yticklabels()[-1].set_fontweight("bold")
-    axes.set(xlabel="gain, % of regret, with 95% interval", ylim=(-0.7, len(kept) - 0.3))
+    axes.set(xlabel="gain, % of regret, with 95% confidence interval", ylim=(-0.7, len(kept) - 0.3))
     axes.grid(axis="y", linewidth=0.6)
     axes.spines["left"].set_visible(False)
     return figure

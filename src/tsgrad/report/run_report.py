@@ -153,8 +153,9 @@ def _against_rivals(comparison: Comparison) -> str:
     if abs(excess) <= INTERVAL_Z * error:
         return f"The best of the rivals, {best}, is as good as the trained policy within chance."
     return (
-        f"The best of the rivals, {best}, loses {fixed(abs(excess), decimals(error))} "
-        f"{'less' if excess > 0 else 'more'} than the trained policy (95% interval {interval(abs(excess), error)})."
+        f"The best of the rivals, {best}, has {fixed(abs(excess), decimals(error))}"
+        f" {'less' if excess > 0 else 'more'} regret than the trained policy"
+        f" (95% confidence interval {interval(abs(excess), error)})."
     )
 
 

@@ -20,8 +20,8 @@ FALSE_ALARM = 0.05  # of speaking of any arm where pulls did not move
 
 LIMITS = {
     "perfect": "a policy that knew the world",
-    "FH": "a policy that knew from the start what all pulls of every arm would tell",
-    "V-Zero": "a policy that knew the rewards to come, and was paid what they would make one expect (IRS V-Zero)",
+    "FH": "a policy that knew from the start what pulling every arm at all steps would teach",
+    "V-Zero": "a policy that knew the rewards to come, but was paid posterior means (IRS V-Zero)",
     "optimum": "the Bayes-optimal policy, computed by dynamic programming",
 }
 
@@ -36,10 +36,10 @@ def headline(comparison: Comparison, trained: str, subject: str) -> str:
     before, after = comparison.policies[comparison.reference], comparison.policies[trained]
     gain, error = comparison.gains[trained][:2]
     regrets = (
-        f"{subject} loses {measured(after.regret, after.standard_error)} where plain {comparison.reference} "
-        f"loses {measured(before.regret, before.standard_error)}"
+        f"{subject} has regret {measured(after.regret, after.standard_error)}, plain {comparison.reference} "
+        f"{measured(before.regret, before.standard_error)}"
     )
-    known = f"(95% interval {interval(abs(gain), error)})"
+    known = f"(95% confidence interval {interval(abs(gain), error)})"
     amount = fixed(abs(gain), decimals(error))
     if is_shown(comparison.gains[trained]):
         return f"{regrets}: a gain of {amount} {known}, {percentage(gain, before.regret)} of the regret."
@@ -47,7 +47,7 @@ def headline(comparison: Comparison, trained: str, subject: str) -> str:
         return f"{regrets}: it is worse by {amount} {known}."
     if gain == error == 0:
         return f"{regrets}: no gain; both make the same choices."
-    return f"{regrets}: no gain that could be told from chance (95% interval {interval(gain, error)})."
+    return f"{regrets}: no gain beyond chance (95% confidence interval {interval(gain, error)})."
 
 
 def key_figures(comparison: Comparison, trained: str) -> list[KeyFigure]:
@@ -58,11 +58,15 @@ def key_figures(comparison: Comparison, trained: str) -> list[KeyFigure]:
     shown = [
         KeyFigure("Regret before", _regret(before), comparison.reference),
         KeyFigure("Regret after", _regret(after), trained, strong=True),
-        KeyFigure("Gain", fixed(gain, decimals(error)), f"{share} of the regret; 95% interval {interval(gain, error)}"),
+        KeyFigure(
+            "Gain",
+            fixed(gain, decimals(error)),
+            f"{share} of the regret; 95% confidence interval {interval(gain, error)}",
+        ),
     ]
     if comparison.bound is not None:
         limit = fixed(comparison.bound.regret, decimals(after.standard_error))
-        shown.append(KeyFigure("Limit", limit, "no policy loses less"))
+        shown.append(KeyFigure("Limit", limit, "no policy has less regret"))
     return shown
 
 
@@ -106,7 +110,7 @@ def ranking_picture(comparison: Comparison, trained: str) -> Picture:
     ranked = sorted(comparison.policies, key=lambda name: comparison.policies[name].regret)
     return Picture(
         name="ranking",
-        caption="All policies, the best on top. Bars are 95% intervals.",
+        caption="All policies, the best on top. Bars are 95% confidence intervals.",
         alternative=f"Policies by regret, from the least: {', '.join(ranked)}.",
         draw=lambda width: charts.ranking(
             {name: (result.regret, result.standard_error) for name, result in comparison.policies.items()},
@@ -246,6 +250,6 @@ def _pulls_sentence(before: FloatArray, after: FloatArray, episodes: int) -> str
         if (certain[arm] > 0) == (preposition == "to") and certain[arm] != 0
     ]
     if not parts:
-        return "No arm is pulled so much more or less often than before that chance is ruled out."
+        return "No arm is pulled more or less often than before by more than chance."
     parts[0] += " per episode"
     return f"Training moved {percentage(moved, steps)} of the pulls to other arms: {'), '.join(parts)})."

@@ -79,7 +79,7 @@ def _lift(comparison: Comparison, trained: str, best: float, users: int, unit: s
     gain = comparison.gains[trained]
     digits = decimals(gain.standard_error)
     more = f"{fixed(abs(gain.mean), digits)} {'more' if gain.mean > 0 else 'less'}"
-    known = f"(95% interval {interval(gain.mean, gain.standard_error)})"
+    known = f"(95% confidence interval {interval(gain.mean, gain.standard_error)})"
     earned = (
         f"Over {users:,} decisions the trained policy earns {fixed(best - tuned.regret, digits)} {unit} on average,"
         f" {comparison.reference} {fixed(best - plain.regret, digits)}"

@@ -107,7 +107,7 @@ def _pictures(found: Sweep) -> list[Picture]:
     by = f", a line for each value of {second[0]}" if len(fields) > 1 else ""
     lines = Picture(
         name="gain-lines",
-        caption=f"Gain along {first[0]} with 95% intervals{by}.",
+        caption=f"Gain along {first[0]} with 95% confidence intervals{by}.",
         alternative=f"Lines of the gain along {first[0]}{by}; the table below has the numbers.",
         draw=lambda width: sweep_charts.gain_lines(grids, along=first, by=second, width=width),
     )

@@ -267,9 +267,9 @@ def _check_delay(delay: Any) -> Any:
         return check_count("delay", delay, least=0, most=LONGEST_DELAY)
     chances = check_array("delay", delay)
     if chances.ndim != 1 or not chances.size or chances.size > LONGEST_DELAY:
-        raise BadInput(f"delay must be a number of steps or a list of chances, got shape {chances.shape}")
+        raise BadInput(f"delay must be a number of steps or a list of probabilities, got shape {chances.shape}")
     if np.any(chances < 0) or np.sum(chances) > 1 + 1e-9 or np.sum(chances) <= 0:
-        raise BadInput(f"delay must hold chances >= 0 that add up to one or less, got {delay!r:.80}")
+        raise BadInput(f"delay must hold probabilities >= 0 that add up to one or less, got {delay!r:.80}")
     return 0 if chances.size == 1 and chances[0] == 1 else chances
 
 
