@@ -19,7 +19,7 @@ from tsgrad.simulation import Episode
 
 
 class Baseline(eqx.Module):
-    """A baseline. Yours is a subclass with this method; register it under a name to resume runs that use it.
+    """A baseline. Subclass it for your own (guide *Add an estimator*), and register it to resume runs that use it.
 
     Class variables state its properties: `coupled` says whether it depends on the metric in use; `compares_rollouts`
     whether it needs several rollouts of an episode; `reads_world` whether it reads the instance, which

@@ -21,21 +21,28 @@ GradientName = Literal["auto", "score", "pathwise"]
 class Estimator(eqx.Module):
     """G = sum_t S_t (M_t - B_t): score, reward metric, baseline.
 
-    A metric is one of obs, mean, fin, bayes, q, a baseline one of null, oracle, self, value, or either an object of
-    your own, or the name that you registered it under. Known estimators as pairs:
+    Known estimators as pairs:
 
         obs/null      REINFORCE
         mean/oracle   the regret as weight; a good default at long horizons
         mean/self     self-play: rollouts of one episode are each other's baselines; a good default
         q/value       actor-critic's advantage, without a critic's bias; expensive
 
-    `rollouts` is how many are played of one episode under `self`, 2 by default; `lookaheads` how many for `q` and
-    `value`, 8 by default, unbiased for any number. `single_time` looks at one random step per episode, times T.
-    `world="posterior"` redraws the instance from the final posterior instead of reading the true one, as a live system
-    must. `score` is what the gradient is made of: "conditional" is the expected score given the arm that was played,
-    with a fraction of the noise, where the policy's law allows it (else the score of the draw); "draw" is the paper's.
-    `gradient` says how it is computed: "score" is the paper's way; "pathwise" differentiates the episode itself, for
-    batches of many users, and needs no baseline; "auto" takes the latter from 20 users per batch on.
+    Args:
+        metric: "obs", "mean", "fin", "bayes" or "q"; or your own: an object, or the name that it was registered under.
+        baseline: "null", "oracle", "self" or "value"; or your own, likewise.
+        rollouts: how many of one episode are played under "self", 2 by default.
+        lookaheads: how many for "q" and "value", 8 by default; unbiased for any number.
+        single_time: whether to look at one random step per episode, times T.
+        world: "true", or "posterior" to redraw the instance from the final posterior instead of reading the true one,
+            as a live system must.
+        score: "conditional" is the expected score given the arm that was played, with a fraction of the noise, where
+            the policy's law allows it (otherwise the score of the draw); "draw" is the paper's.
+        gradient: "score" is the paper's way; "pathwise" differentiates the episode itself, for batches of many users,
+            and needs no baseline; "auto" takes the latter from 20 users per batch on.
+
+    Raises:
+        BadInput: if a name is not known, or an option does not belong to the pair.
 
         >>> Estimator("mean", "self", rollouts=4).name
         'mean/self'
@@ -44,6 +51,7 @@ class Estimator(eqx.Module):
         >>> Estimator("mean", "oracle", rollouts=4)
         Traceback (most recent call last):
         tsgrad_runtime.checks.BadInput: rollouts must be left out with baseline 'oracle': it does not compare rollouts, got 4
+
     """  # noqa: E501
 
     metric: Metric

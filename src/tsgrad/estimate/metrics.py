@@ -20,7 +20,7 @@ from tsgrad.simulation import Episode, State, Trajectory, take_step
 
 
 class Metric(eqx.Module):
-    """A reward metric. Yours is a subclass with these two methods; register it under a name to resume runs that use it.
+    """A reward metric. Subclass it for your own (guide *Add an estimator*), and register it to resume runs that use it.
 
     Class variables state its properties: `requires` is the kind of problem it is for; `trusts_model` whether it is
     admissible only where the model is right; `reads_world` whether it reads the world, which world="posterior" draws

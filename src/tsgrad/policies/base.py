@@ -152,7 +152,7 @@ class Memoryless(Policy):
 class SamplingPolicy(Policy):
     """Draws a pseudo-action from a law and plays what it leads to: what training can move.
 
-    How a draw becomes an arm is for one of `SamplesWorlds`, `SamplesArmValues` and `SamplesArms` to say. The
+    Derive from one of `SamplesWorlds`, `SamplesArmValues` and `SamplesArms`, which say how a draw becomes an arm. The
     meta-parameters are the leaves that `trainable` names, held in unconstrained units.
     """
 
@@ -185,7 +185,7 @@ class SamplingPolicy(Policy):
         return self.choose(model, self.law(model, belief, memory, context, clock).sample(noise), context)
 
     def shares(self, model: Any, belief: Any, memory: Any, context: Context, clock: Clock) -> Float[Array, "K"]:
-        """The chance of every arm at a decision, for finitely many arms; differentiable in the meta-parameters.
+        """The probability of every arm at a decision, for finitely many arms; differentiable in the meta-parameters.
 
         Exact where the law is one over arms, or of independent arms of which the largest is played: by quadrature, to
         1e-7 in float64 and about 1e-5 in float32. For other laws from 10,000 draws, with standard errors up to 0.005.

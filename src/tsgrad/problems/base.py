@@ -159,7 +159,7 @@ class FiniteArms(Problem):
 
     @abc.abstractmethod
     def strength(self, belief: Any, context: Context) -> Float[Array, "K"]:
-        """How many rewards what is believed of each arm is worth: the variance of a reward over that of its mean."""
+        """How many rewards the belief about each arm is worth: the variance of a reward over that of its mean."""
 
     def posterior_means(self, belief: Any, context: Context) -> Float[Array, "K"]:
         """The expected reward of every arm under a belief."""

@@ -31,11 +31,18 @@ class BernoulliBelief(NamedTuple):
 class BernoulliBandit(TabledArms, SummedArms):
     """Arms with rewards 0 or 1: theta_a ~ Beta(alpha, beta), reward | theta ~ Bernoulli(theta_a).
 
-    Each argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
+    Args:
+        alpha: of each arm's Beta prior: one number, or one per arm.
+        beta: of each arm's Beta prior, likewise.
+        arms: the number of arms; needed if all other arguments are single numbers.
+
+    Raises:
+        BadInput: if `alpha` or `beta` is not above zero, or the numbers of arms differ.
 
         >>> problem = BernoulliBandit(alpha=[1, 9], beta=1)
         >>> print(problem.posterior_means(problem.prior(10), Context()))
         [0.5 0.9]
+
     """
 
     rewards: ClassVar[Literal["real", "binary", "count"]] = "binary"

@@ -17,7 +17,7 @@ from tsgrad.streams import Address, Noise, Purpose, Stream
 
 
 class Contexts(eqx.Module):
-    """A process of contexts, each the features [K, d] of the arms at one step. Yours is a subclass."""
+    """A process of contexts, each the features [K, d] of the arms at one step. Subclass it for your own."""
 
     @property
     @abc.abstractmethod
@@ -30,7 +30,7 @@ class Contexts(eqx.Module):
 
     @abc.abstractmethod
     def check_horizon(self, horizon: int) -> None:
-        """Raises BadInput where there are no contexts for so many steps."""
+        """Raises BadInput if there are no contexts for this many steps."""
 
 
 class Endless(Contexts):

@@ -17,16 +17,20 @@ from tsgrad.streams import Noise
 
 @register("drifting")
 class DriftingArms(FiniteArms):
-    """Episodes of `base` in which every arm's expected reward goes on a random walk of its own.
+    """Episodes of `base` in which every arm's expected reward follows a random walk.
 
-    A step of the walk is normal with standard deviation `step_std` [K], or one number for all: in the units of normal
-    rewards, of the log-odds where rewards are 0 or 1, and of the logarithm where they are counts. The truth of a
-    `Misspecified` problem whose model is `base`: the best arm is that of each step. Where the walk is travels with
-    the context, as features [K] that no policy for `base` reads.
+    Args:
+        base: a Gaussian, Bernoulli or Poisson bandit.
+        step_std: the standard deviation of a step of the walk: one number, or one per arm. In the units of normal
+            rewards, of the log-odds where rewards are 0 or 1, and of the logarithm where they are counts.
+
+    Use it as the truth of a `Misspecified` problem whose model is `base`. Regret is against the best arm of each step.
+    Where the walk stands is kept in the context, as features [K] that no policy for `base` reads.
 
         >>> from tsgrad.problems import BernoulliBandit
         >>> DriftingArms(base=BernoulliBandit(arms=3), step_std=0.1).arms
         3
+
     """
 
     exact_posterior: ClassVar[bool] = False

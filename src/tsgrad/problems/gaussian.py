@@ -45,13 +45,21 @@ def normal_posterior(
 class GaussianBandit(TabledArms, SummedArms):
     """Arms with normal rewards: theta_a ~ N(prior_mean, prior_std^2), reward | theta ~ N(theta_a, noise_std^2).
 
-    Each argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
+    Args:
+        prior_mean: of each arm's expected reward: one number, or one per arm.
+        prior_std: of each arm's expected reward, likewise.
+        noise_std: the standard deviation of a reward around its expectation, likewise.
+        arms: the number of arms; needed if all other arguments are single numbers.
+
+    Raises:
+        BadInput: if a standard deviation is not above zero, or the numbers of arms differ.
 
         >>> GaussianBandit(noise_std=[0.1, 0.4, 1.0, 4.0, 10.0]).arms
         5
         >>> GaussianBandit(arms=3, noise_std=-1)
         Traceback (most recent call last):
         tsgrad_runtime.checks.BadInput: noise_std must be > 0, got -1.0
+
     """
 
     normal_arms: ClassVar[bool] = True

@@ -63,15 +63,22 @@ class LinearRewards(NormalPrior):
 class LinearBandit(LinearRewards, FeaturedArms):
     """K arms with rewards N(x_a' theta, noise_std_a^2) and theta ~ N(prior_mean, prior_covariance).
 
-    `features` is an array [K, d] (arms are correlated: one pull teaches about all that share a direction), or what
-    is seen anew at each step: an array [T, K, d], a function (noise, t) -> [K, d], or a `Contexts` process such as
-    `GaussianContexts`. `prior_mean` is one number or [d]; `prior_covariance` one number, a diagonal [d] or [d, d];
-    `noise_std` one number, or one per arm.
+    Args:
+        features: an array [K, d]: arms are correlated, and one pull teaches about all that share a direction. Or
+            contexts, which change at every step: an array [T, K, d], a function (noise, t) -> [K, d], or a `Contexts`
+            process such as `GaussianContexts`.
+        prior_mean: of theta: one number, or [d].
+        prior_covariance: of theta: one number, a diagonal [d], or [d, d].
+        noise_std: the standard deviation of a reward around its expectation: one number, or one per arm.
+
+    Raises:
+        BadInput: if shapes do not fit together, or the covariance is not positive definite.
 
         >>> problem = LinearBandit(features=[[1.0, 0.0], [1.0, 1.0]], noise_std=0.5)
         >>> belief = problem.update(problem.prior(10), Context(), jnp.asarray(0), jnp.asarray(1.0))
         >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, Context())))  # arm 1 learns from arm 0
         0.80 0.80
+
     """
 
     normal_arms: ClassVar[bool] = True
@@ -114,12 +121,18 @@ class LinearBandit(LinearRewards, FeaturedArms):
 class BallBandit(LinearRewards):
     """Every vector of the unit ball is an arm: rewards N(a' theta, noise_std^2), theta ~ N(prior_mean, covariance).
 
-    The best arm is theta / |theta|, on the sphere: for the sphere alone this is the same problem. `dimension` gives
-    d where both parameters of the prior are single numbers.
+    The best arm is theta / |theta|, on the sphere: for the sphere alone this is the same problem.
+
+    Args:
+        dimension: d; needed if both parameters of the prior are single numbers.
+        prior_mean: of theta: one number, or [d].
+        prior_covariance: of theta: one number, a diagonal [d], or [d, d].
+        noise_std: the standard deviation of a reward around its expectation.
 
         >>> problem = BallBandit(dimension=2)
         >>> print(problem.best_arm(FramedDraw.at(jnp.array([3.0, 4.0])), Context()))
         [0.6 0.8]
+
     """
 
     noise_std: Leaf

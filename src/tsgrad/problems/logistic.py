@@ -42,14 +42,19 @@ class LogisticBelief(NamedTuple):
 class LogisticBandit(FeaturedArms):
     """K arms with rewards 0 or 1: P(reward = 1) = 1 / (1 + exp(-x_a' theta)), theta ~ N(prior_mean, covariance).
 
-    `features`, `prior_mean` and `prior_covariance` are as in `LinearBandit`. The posterior is Laplace's
-    approximation: normal about its mode, with the curvature there. An episode keeps its T features, so that memory
-    grows with T^2 where beliefs of all steps are kept.
+    Args:
+        features: as in `LinearBandit`.
+        prior_mean: of theta: one number, or [d].
+        prior_covariance: of theta: one number, a diagonal [d], or [d, d].
+
+    The posterior is Laplace's approximation: normal around its mode, with the curvature there. An episode keeps its T
+    features, so that memory grows with T^2 where the beliefs of all steps are kept.
 
         >>> problem = LogisticBandit(features=[[1.0, 0.0], [0.0, 1.0]])
         >>> belief = problem.update(problem.prior(10), Context(), jnp.asarray(0), jnp.asarray(1.0))
         >>> print(*(f"{mean:.2f}" for mean in problem.posterior_means(belief, Context())))
         0.58 0.50
+
     """
 
     exact_posterior: ClassVar[bool] = False

@@ -29,11 +29,15 @@ class PoissonBelief(NamedTuple):
 class PoissonBandit(SummedArms):
     """Arms with counts for rewards: theta_a ~ Gamma(shape, rate), reward | theta ~ Poisson(theta_a).
 
-    Each argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
+    Args:
+        shape: of each arm's Gamma prior: one number, or one per arm.
+        rate: of each arm's Gamma prior, likewise; the prior mean is shape / rate.
+        arms: the number of arms; needed if all other arguments are single numbers.
 
         >>> problem = PoissonBandit(shape=[2.0, 3.0], rate=1.0)
         >>> print(problem.posterior_means(problem.prior(10), Context()))
         [2. 3.]
+
     """
 
     rewards: ClassVar[Literal["real", "binary", "count"]] = "count"

@@ -38,14 +38,14 @@ class SummedArms(IndependentArms):
 
     @abc.abstractmethod
     def reward_sums(self, world: Any, count: Float[Array, "K"], noise: Noise) -> Sums:
-        """The rewards of so many users of each arm, added up: as many single rewards would, in law.
+        """The sums of the rewards of `count` users of each arm, with the distribution of sums of single rewards.
 
         Differentiable in the counts, as sums of many are: see `tsgrad.laws.counts`.
         """
 
     @abc.abstractmethod
     def evidence_of_sums(self, sums: Sums) -> Any:
-        """What they add to the statistics of each arm; the structure of a belief."""
+        """What these sums add to the statistics of each arm; the structure of a belief."""
 
 
 def normal_sums(mean: Float[Array, "K"], std: Float[Array, "K"], count: Float[Array, "K"], noise: Noise) -> Sums:

@@ -30,11 +30,16 @@ class UnknownVarianceBandit(SummedArms):
     """Normal rewards with unknown mean and variance: precision ~ Gamma(shape, rate) is one over the variance, and
     mean | precision ~ N(prior_mean, 1 / (prior_weight precision)).
 
-    `prior_weight` is how many rewards the prior is worth; the variance has the prior mean rate / (shape - 1). Each
-    argument is one number, or one number per arm. `arms` is the number of arms, where all are single numbers.
+    Args:
+        prior_mean: of each arm's expected reward: one number, or one per arm.
+        prior_weight: how many rewards the prior is worth, likewise.
+        shape: of the Gamma prior of the precision, likewise.
+        rate: of the Gamma prior of the precision, likewise; the variance has the prior mean rate / (shape - 1).
+        arms: the number of arms; needed if all other arguments are single numbers.
 
         >>> UnknownVarianceBandit(arms=3, shape=3.0, rate=2.0).arms
         3
+
     """
 
     ordered_worlds: ClassVar[bool] = True

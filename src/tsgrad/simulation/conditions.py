@@ -24,16 +24,21 @@ LONGEST_DELAY = 10_000  # steps: what is on its way is kept
 
 @register("conditions")
 class Conditions(eqx.Module):
-    """How an experiment is run; left out, every user is learned from before the next one comes.
+    """How an experiment is run. Without conditions, the policy learns from every user before the next one comes.
 
-    `batch` is how many users see the same belief at each step: one number, or one per step. With `allocation`
-    "independent" each of them has a draw of their own; with "proportional" each arm has its share of them, rounded, so
-    that every user still has the same chances. `delay` is how many steps later than usual a reward is seen (0: before
-    the next step): one number, or the probabilities of 0, 1, 2, ... steps; where they add up to less than one, the
-    rest is the probability that a reward is never seen.
-    `floor` is the least share of every arm that can be played. `available` says which can: booleans [T, K], or the
-    first and the last step of each arm, [K, 2], counted from one. `after` is how many users get the arm with the
-    largest posterior mean once the experiment has ended.
+    Args:
+        batch: how many users are decided for from the same belief at each step: one number, or one per step.
+        allocation: "independent": one draw per user. "proportional": each arm gets its share of the users, rounded, so
+            that every user still has the same probabilities.
+        delay: how many steps later a reward is seen (0: before the next step): one number, or the probabilities of 0,
+            1, 2, ... steps; where they add up to less than one, the rest is the probability that it is never seen.
+        floor: the smallest share of every arm that can be played.
+        available: which arms can be played: booleans [T, K], or the first and the last step of each arm [K, 2],
+            counted from one.
+        after: how many users get the arm with the largest posterior mean once the experiment has ended.
+
+    Raises:
+        BadInput: if a value can't be used. Whether they suit a problem is checked when it is played.
 
     Time is counted in users: at the first step of batches of 50 a policy sees t = 1, at the second t = 51.
 
@@ -43,6 +48,7 @@ class Conditions(eqx.Module):
         >>> Conditions(available=[[True, False], [False, False]])
         Traceback (most recent call last):
         tsgrad_runtime.checks.BadInput: available[1] must have an arm that can be played, got none
+
     """
 
     batch: int | tuple[int, ...] = eqx.field(static=True)

@@ -30,17 +30,22 @@ COMPILER = ("JAX_", "XLA_")  # variables that say what is made of a program: wor
 class RayWorkers(Workers):
     """Processes of a Ray cluster, one core each: `pip install "tsgrad[ray]"`.
 
-    `address` is that of the cluster's head, as in "10.0.0.1:6379", or "auto" for the one that this machine is part of;
-    left out, Ray is started here, for this process. `count` is how many workers are busy at most: by default all cores
-    of the cluster. A process that is connected to Ray already stays so.
+    Args:
+        address: of the cluster's head, as in "10.0.0.1:6379", or "auto" for the cluster that this machine is part of.
+            Without it, Ray is started on this machine, for this process. A process that is already connected to Ray
+            stays so.
+        count: how many workers are busy at most; by default all cores of the cluster.
 
-    Problem, policy and estimator are sent to each worker once, the meta-parameters with every gradient; what comes back
-    is what blocks give. A worker that is lost costs the time of what it was at, and nothing else: Ray gives that to
-    another one.
+    Raises:
+        BadInput: if there is no cluster at the address, or Ray is not installed.
+
+    Problem, policy and estimator are sent to each worker once, the meta-parameters with every gradient; the results of
+    blocks come back. If a worker is lost, Ray gives its task to another one: that costs time and nothing else.
 
         >>> RayWorkers(count=0)
         Traceback (most recent call last):
         tsgrad_runtime.checks.BadInput: count must be an integer >= 1, got 0
+
     """
 
     def __init__(self, address: str | None = None, *, count: int | None = None) -> None:

@@ -39,15 +39,26 @@ class WorkloadOptions(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Workload:
-    """Which episodes: `episodes` of them, each of `horizon` steps, addressed by `seed`, `purpose` and `iteration`.
+    """Which episodes are played, and how. Functions that simulate take these fields as keywords.
 
-    Episodes are numbered from `first_episode` on, a multiple of 256 (whole blocks): parts are the episodes of one
-    whole. `precision` is float32 or float64; `conditions` say under which they are played; `chunk` is how many blocks
-    are under way at once on each device, which bounds memory and changes no result.
+    Args:
+        horizon: how many steps an episode has.
+        episodes: how many of them.
+        seed: which episodes.
+        purpose: training, validation or evaluation: each has its own episodes; functions know theirs.
+        iteration: of training; each has its own episodes.
+        first_episode: where to start, a multiple of 256 (whole blocks): parts give the episodes of one whole.
+        precision: "float32" or "float64".
+        chunk: how many blocks are computed at once on each device; it bounds memory and changes no result.
+        conditions: under which they are played.
+
+    Raises:
+        BadInput: if a value is out of its range.
 
         >>> Workload(horizon=10, episodes=1000, seed=0, purpose=Purpose.EVALUATION, first_episode=100)
         Traceback (most recent call last):
         tsgrad_runtime.checks.BadInput: first_episode must be a multiple of 256, got 100
+
     """
 
     horizon: int
