@@ -142,6 +142,13 @@ def test_results_of_the_readme_are_those_of_the_evidence():
         assert line in readme
 
 
+@pytest.mark.parametrize("page", [name for name in GENERATED if name.startswith("evidence/")])
+def test_every_table_of_evidence_has_the_command_that_makes_it(page):
+    for section in re.split(r"^(?=##? )", GENERATED[page], flags=re.MULTILINE):
+        command = re.search(r"\bpython benchmarks/\w+\.py|\btsgrad reproduce", section)
+        assert command or "|---" not in section, section[:80]
+
+
 def test_every_result_is_shown():
     places = {"recipe", *(program for programs in evidence.PAGES.values() for program in programs)}
     for found in evidence.all_written():

@@ -102,7 +102,7 @@ def index_page() -> str:
             "pages are made from those files. Policies are compared on the same episodes, and differences between them",
             "are paired. Times depend on the machine; ratios of times are measured in one run.",
             "",
-            "| program | what it measures | |",
+            "| program | what it measures | results |",
             "|---|---|---|",
             *rows,
             "",

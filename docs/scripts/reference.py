@@ -150,7 +150,7 @@ def configuration_page() -> str:
             if cls.__module__.startswith("tsgrad.")
         ]
 
-    header = ["| kind | keys | |", "|---|---|---|"]
+    header = ["| kind | keys | meaning |", "|---|---|---|"]
     return "\n".join(
         [
             "# Configuration",
@@ -197,7 +197,7 @@ def _settings_table(model: Any, title: str) -> list[str]:
         f"| `{name}` | {_type_words(field.annotation)} | {_default(field)} | {_limits(field)}{field.description} |"
         for name, field in model.model_fields.items()
     ]
-    return [f"## {title}", "", "| key | type | default | |", "|---|---|---|---|", *rows, ""]
+    return [f"## {title}", "", "| key | type | default | meaning |", "|---|---|---|---|", *rows, ""]
 
 
 def _type_words(annotation: Any) -> str:
@@ -256,7 +256,7 @@ def policy_file_page() -> str:
             "What `Run.save` and `tsgrad.write_policy` write, and `tsgrad.load`, `tsgrad serve` and `tsgrad_runtime`",
             "read: JSON, checked against this schema and its own checksum.",
             "",
-            "| field | type | required | |",
+            "| field | type | required | meaning |",
             "|---|---|---|---|",
             *rows,
             "",
