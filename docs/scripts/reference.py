@@ -102,7 +102,17 @@ def _page(title: str, about: str, names: Iterable[str]) -> str:
 
 
 def _index(names: list[PublicName]) -> str:
-    lines = ["# Reference", "", "Every public name; `import tsgrad as tg` offers all but those of the runtime.", ""]
+    lines = [
+        "# Reference",
+        "",
+        "Every public name; `import tsgrad as tg` offers all but those of the runtime. In examples, the name that they",
+        "are about has no `tg.` in front.",
+        "",
+        "An argument that can't be used raises [`BadInput`][tsgrad.BadInput], a `ValueError`, before anything runs:",
+        "the message is one line with the argument, the value and what would be right. The command line prints that",
+        "line and exits with code 2.",
+        "",
+    ]
     for area, (title, about) in AREAS.items():
         links = (f"[`{found.name}`][tsgrad.{found.name}]" for found in names if found.area == area)
         lines += [f"**[{title}]({area}.md).** {about}", "", ", ".join(links), ""]
@@ -260,6 +270,14 @@ def policy_file_page() -> str:
             "|---|---|---|---|",
             *rows,
             "",
+            "## An example",
+            "",
+            "Plain Thompson sampling, as `tsgrad.write_policy` writes it:",
+            "",
+            "```json",
+            _example_file(),
+            "```",
+            "",
             "## The schema",
             "",
             "```json",
@@ -268,6 +286,19 @@ def policy_file_page() -> str:
             "",
         ]
     )
+
+
+def _example_file() -> str:
+    """The policy file of plain Thompson sampling for two named arms."""
+    import tempfile
+
+    from tsgrad import BernoulliBandit, Thompson, write_policy
+
+    problem = BernoulliBandit(alpha=2.0, beta=40.0, arms=2)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "policy.json"
+        write_policy(path, Thompson(), problem=problem, horizon=1000, arms=["red", "blue"])
+        return json.dumps(json.loads(path.read_text()), indent=1)
 
 
 def _about(field: dict[str, Any]) -> str:

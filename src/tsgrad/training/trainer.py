@@ -76,7 +76,8 @@ def train(
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
         progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
         workers: who computes: this process, or `tsgrad.RayWorkers`; the run is the same.
-        settings: `horizon`, and the other fields of `TrainingSettings`, which all have defaults.
+        settings: `horizon`, and if other than the defaults, `episodes`, `iterations`, `learning_rate`, `seed` and the
+            other keys of the table `training` of a configuration.
 
     Returns:
         The run: the policy selected, the one at the end, the gain and the history.
