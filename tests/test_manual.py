@@ -3,6 +3,7 @@
 import doctest
 import enum
 import inspect
+import itertools
 import re
 import sys
 import tomllib
@@ -92,8 +93,25 @@ def test_every_page_is_in_the_navigation():
     assert sorted(navigated(site["nav"])) == sorted({*WRITTEN, *GENERATED})
 
 
+def prose(text):
+    """A page without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", sorted({*WRITTEN, *GENERATED}))
+def test_pages_can_be_heard(page):
+    """One title, headings that skip no level, and a heading for every column of a table."""
+    text = prose({**WRITTEN, **GENERATED}[page])
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(deeper <= level + 1 for level, deeper in itertools.pairwise(levels))
+    for header in re.findall(r"^\|(.*)\|\n\|-", text, re.MULTILINE):
+        assert all(cell.strip() for cell in header.split("|")), header
+
+
 def anchors(text):
-    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", prose(text), re.MULTILINE)
     named = {heading: re.search(r"\{#([\w-]+)\}$", heading) for heading in headings}
     return {
         name.group(1) if name else re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")

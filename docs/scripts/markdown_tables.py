@@ -10,7 +10,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     r"""Lines of Markdown.
 
     >>> print("\n".join(table(["", "x"], [["a", "1"]])))
-    |  | x |
+    | case | x |
     |---|---|
     | a | 1 |
     """
@@ -49,12 +49,12 @@ def any_table(results: Any) -> list[str]:
     r"""Results of a shape that nobody has drawn a table for: records as rows, single numbers as a list.
 
     >>> print("\n".join(any_table({"a": {"x": 1.0}, "b": {"x": 2.5}, "all": 3})))
-    |  | x |
+    | case | x |
     |---|---|
     | a | 1 |
     | b | 2.5 |
     <BLANKLINE>
-    |  | value |
+    | quantity | value |
     |---|---|
     | all | 3 |
     """
@@ -68,9 +68,9 @@ def any_table(results: Any) -> list[str]:
     lines: list[str] = []
     if records:
         rows = [[key, *(text(record.get(column)) for column in columns)] for key, record in records.items()]
-        lines += [*table(["", *columns], rows), ""]
+        lines += [*table(["case", *columns], rows), ""]
     if singles:
-        lines += table(["", "value"], [[key, text(value)] for key, value in singles.items()])
+        lines += table(["quantity", "value"], [[key, text(value)] for key, value in singles.items()])
     return lines
 
 

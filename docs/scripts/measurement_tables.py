@@ -173,7 +173,7 @@ def reliability(parts: Parts) -> list[str]:
 
 
 def _seconds(seconds: Mapping[str, float]) -> list[str]:
-    return [*table(["", "seconds"], [[name, f"{value:.3f}"] for name, value in seconds.items()]), ""]
+    return [*table(["work", "seconds"], [[name, f"{value:.3f}"] for name, value in seconds.items()]), ""]
 
 
 MEASUREMENT_TABLES: dict[str, Callable[[Parts], list[str]]] = {
