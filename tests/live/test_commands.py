@@ -99,14 +99,21 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
 
 @pytest.mark.long
 def test_retuning_replaces_a_policy_only_by_a_better_one(folder, tmp_path):
-    """From a policy that was hardly trained; whatever comes of it, files say what was decided."""
+    """From a policy that was hardly trained; whatever comes of it, files say what was decided. Conditions stay those of
+    the run, and arms are called what the ledger calls them: they had no names when the run was trained.
+    """
     problem = tg.BernoulliBandit(alpha=1.0, beta=3.0, arms=4)
     short = {"episodes": 256, "iterations": 20, "validation_episodes": 2048, "seed": 0}
-    tg.train(problem, horizon=40, out=tmp_path / "first", **{**short, "iterations": 1})
+    conditions = tg.Conditions(available=[[1, 40], [1, 40], [1, 40], [5, 40]])
+    tg.train(problem, horizon=40, out=tmp_path / "first", conditions=conditions, **{**short, "iterations": 1})
     ledger = Ledger(f"sqlite:///{folder}/ledger.db")
     found = tg.retune(tmp_path / "first", ledger, out=tmp_path / "second", training=short, episodes=1024)
     ledger.close()
     assert found.replaces == (tmp_path / "second" / "next.json").exists()
     assert "deployed" in (tmp_path / "second" / "retuned.md").read_text()
+    assert found.run.conditions.table == conditions.table
     if found.replaces:
-        assert len(read_artefact(tmp_path / "second" / "next.json").content["lineage"]) == 2
+        following = read_artefact(tmp_path / "second" / "next.json")
+        assert len(following.content["lineage"]) == 1  # the ledger's policy was not trained
+        assert following.arms == ("a", "b", "c", "d")
+        assert following.content["conditions"] == conditions.table
