@@ -14,7 +14,7 @@ def compare(
     policies: Annotated[list[str] | None, typer.Argument(help=f"Policies: {NAMES}")] = None,
     horizon: Annotated[int | None, typer.Option(help="Steps per episode, if other than the configuration's.")] = None,
     episodes: Annotated[int, typer.Option(help="How many fresh episodes.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of these episodes.")] = 0,
     reference: Annotated[
         str | None, typer.Option(help="The policy that gains are measured against; `thompson` by default.")
     ] = None,
@@ -24,7 +24,9 @@ def compare(
     to_precision: Annotated[
         float | None, typer.Option(help="Add episodes until all gains are known to plus or minus this much.")
     ] = None,
-    most_episodes: Annotated[int, typer.Option(help="Where --to-precision gives up.")] = 1_000_000,
+    most_episodes: Annotated[
+        int, typer.Option(help="The most episodes that --to-precision may add up to.")
+    ] = 1_000_000,
     timing: Annotated[bool, typer.Option("--timing", help="Time decisions too.")] = False,
     csv: Annotated[Path | None, typer.Option(help="Write a row for each policy to this file.")] = None,
     episodes_csv: Annotated[Path | None, typer.Option(help="Write every episode's regret to this file.")] = None,

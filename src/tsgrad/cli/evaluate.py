@@ -8,9 +8,11 @@ import typer
 
 def evaluate(
     log: Annotated[Path, typer.Argument(help="The log: a CSV or Parquet file, as `tsgrad ledger export` writes.")],
-    policy: Annotated[Path | None, typer.Option(help="A policy file to replay, on a log of uniform choices.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(help="A policy file to replay, on a log whose arms were chosen uniformly at random.")
+    ] = None,
     share: Annotated[list[str] | None, typer.Option(help="A fixed policy: ARM=SHARE, once per arm.")] = None,
-    arm: Annotated[str, typer.Option(help="The column that says which arm was played.")] = "arm",
+    arm: Annotated[str, typer.Option(help="The column with the name of the arm that was played.")] = "arm",
     reward: Annotated[str, typer.Option(help="The column of rewards.")] = "reward",
     propensity: Annotated[
         str, typer.Option(help="The column of the probability with which the arm was chosen.")

@@ -8,12 +8,18 @@ import typer
 
 def fit(
     log: Annotated[Path, typer.Argument(help="The log: a CSV or Parquet file.")],
-    arm: Annotated[str, typer.Option(help="The column that says which arm.")],
+    arm: Annotated[str, typer.Option(help="The column with the name of the arm.")],
     reward: Annotated[str, typer.Option(help="The column of rewards, or of their sums where --pulls is given.")],
     family: Annotated[str, typer.Option(help="What rewards are: bernoulli, gaussian or poisson.")] = "bernoulli",
-    experiment: Annotated[str | None, typer.Option(help="The column that says which experiment.")] = None,
-    pulls: Annotated[str | None, typer.Option(help="The column of how many rewards a row stands for.")] = None,
-    noise_std: Annotated[float | None, typer.Option(help="Of a single normal reward, where it is known.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="The column with the name of the experiment, if the log has several.")
+    ] = None,
+    pulls: Annotated[
+        str | None, typer.Option(help="The column with the number of rewards in a row, if a row has several.")
+    ] = None,
+    noise_std: Annotated[
+        float | None, typer.Option(help="The standard deviation of a single normal reward, if it is known.")
+    ] = None,
     arms: Annotated[int, typer.Option(help="How many arms the next experiment has.")] = 10,
     picture: Annotated[Path | None, typer.Option(help="Where to write a picture of the fit, a PNG file.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the problem, a TOML file for training.")] = None,

@@ -10,7 +10,7 @@ from rich.console import Console
 def report(
     folder: Annotated[Path, typer.Argument(help="The folder of a finished run, of a reproduction, or of a sweep.")],
     episodes: Annotated[int, typer.Option(help="How many fresh episodes to try a run's policies on.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of these episodes.")] = 0,
     rivals: Annotated[bool, typer.Option(help="Whether to try the rivals that apply to a run's problem, too.")] = True,
     robustness: Annotated[
         bool | None,
@@ -19,7 +19,10 @@ def report(
         ),
     ] = None,
     without: Annotated[
-        Path | None, typer.Option(help="A run of the same problem without these conditions: what ignoring them costs.")
+        Path | None,
+        typer.Option(
+            help="A run of the same problem trained without these conditions, to show what ignoring them costs."
+        ),
     ] = None,
     arms: Annotated[str | None, typer.Option(help="The names of a run's arms, with commas between them.")] = None,
     unit: Annotated[str, typer.Option(help="The unit of a reward, such as clicks.")] = "reward",

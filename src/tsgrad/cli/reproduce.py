@@ -25,7 +25,7 @@ def reproduce(
     out: Annotated[Path, typer.Option(help="The folder to write to; each setting has a folder in it.")] = Path(
         "runs/reproduce"
     ),
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what is in the folder.")] = False,
     workers: WorkersName = "local",
 ) -> None:
     """Makes the paper's tables and figures again: `tsgrad reproduce hetero --out runs/paper`.

@@ -8,10 +8,14 @@ import typer
 
 def retune(
     folder: Annotated[Path, typer.Argument(help="The run whose policy was deployed.")],
-    ledger: Annotated[str, typer.Option(help="Of its experiment: sqlite:///file.db or postgresql://user@host/db.")],
+    ledger: Annotated[
+        str, typer.Option(help="The ledger of its experiment: sqlite:///file.db or postgresql://user@host/db.")
+    ],
     out: Annotated[Path, typer.Option(help="A new folder, for the new run.")],
-    iterations: Annotated[int | None, typer.Option(help="Of training, if other than the default.")] = None,
-    episodes: Annotated[int | None, typer.Option(help="Each iteration, if other than the default.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations of training, if other than the default.")] = None,
+    episodes: Annotated[
+        int | None, typer.Option(help="Episodes per iteration of training, if other than the default.")
+    ] = None,
 ) -> None:
     """Trains the next version: `tsgrad retune runs/a --ledger sqlite:///a.db --out runs/b`.
 

@@ -9,7 +9,7 @@ import typer
 def robustness(
     folder: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
     episodes: Annotated[int, typer.Option(help="How many fresh episodes for each scenario.")] = 4096,
-    seed: Annotated[int, typer.Option(help="Which fresh episodes.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of these episodes.")] = 0,
 ) -> None:
     """Shows how much of a gain is left where the assumptions are wrong: `tsgrad robustness runs/a`."""
     from tsgrad.live import robustness as measured

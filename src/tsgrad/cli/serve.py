@@ -14,13 +14,15 @@ def serve(
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
-    wait: Annotated[float | None, typer.Option(help="Seconds after which the default reward counts.")] = None,
-    default: Annotated[float, typer.Option(help="The reward that counts after the wait.")] = 0.0,
+    wait: Annotated[float | None, typer.Option(help="Seconds to wait for a reward before the default counts.")] = None,
+    default: Annotated[float, typer.Option(help="The reward that counts if none has come within --wait.")] = 0.0,
     batch: Annotated[
-        int | None, typer.Option(help="Update the belief every so many decisions; by default as in training.")
+        int | None, typer.Option(help="Update the belief once per this many decisions; by default as in training.")
     ] = None,
     rate: Annotated[float, typer.Option(help="Requests per second, at most.")] = 20_000.0,
-    renewal: Annotated[float, typer.Option(help="Seconds after which other processes' rewards are learned.")] = 1.0,
+    renewal: Annotated[
+        float, typer.Option(help="Seconds between two readings of the rewards that other processes got.")
+    ] = 1.0,
 ) -> None:
     """Serves decisions over HTTP: `tsgrad serve policy.json --ledger sqlite:///experiment.db`.
 

@@ -20,7 +20,7 @@ A sweep is a configuration with one table more:
 def sweep(
     configuration: Annotated[Path, typer.Argument(help="The sweep: a configuration with a table [axes].")],
     out: Annotated[Path, typer.Option(help="The folder to write to; on a cluster, one that all machines see.")],
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with what is in the folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue what is in the folder.")] = False,
     workers: WorkersName = "local",
 ) -> None:
     """Trains at every combination of values: `tsgrad sweep sweep.toml --out runs/sweep --workers ray`.

@@ -16,7 +16,7 @@ def variance(
     ] = None,
     horizon: Annotated[int | None, typer.Option(help="Steps per episode, if other than the configuration's.")] = None,
     episodes: Annotated[int, typer.Option(help="How many episodes; pairs with look-aheads may get fewer.")] = 16_384,
-    seed: Annotated[int, typer.Option(help="Which episodes.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of these episodes.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write table and figure to this path with .csv, .png, .svg and .pdf added.")
     ] = None,
