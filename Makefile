@@ -34,7 +34,8 @@ figures: $(READY)
 	for figure in $(filter-out %/drawing.py %/readme.py,$(wildcard docs/scripts/figures/*.py)); do $(BIN)/python $$figure || exit 1; done
 
 # What is uploaded: sources and wheels of both distributions, for this platform. A wheel of Python 3.12 serves all later
-# ones. One that came out without its kernels is not a wheel of a platform, and auditwheel refuses it.
+# ones. One that came out without its kernels is not a wheel of a platform, and auditwheel refuses it. With pyenv, name
+# both first: PYENV_VERSION=3.11.7:3.12.1 make wheels. Compiling takes some three minutes for each.
 PYTHONS ?= python3.11 python3.12
 wheels: $(READY)
 	rm -rf wheels
