@@ -14,6 +14,9 @@ NAMES = {  # policies, as programs call them and as people do
     "OGI": "optimistic Gittins index",
     "OGI-T": "optimistic Gittins index, discounted by the steps left",
     "Gittins": "Gittins index",
+    "batch KG": "knowledge gradient of batches, each of one user",
+    "top two": "top-two Thompson sampling",
+    "half the spread": "Thompson sampling with half the spread",
     "bonus": "**tuned, bonus law**",
     "reshaped": "**tuned, the paper's family**",
     "trained": "**tuned under the conditions**",
@@ -158,6 +161,24 @@ def pretrained(parts: Parts) -> list[str]:
     return one_row_each("family", parts)
 
 
+def reproduction(parts: Parts) -> list[str]:
+    """One row for each setting and estimator: medians over seeds, and what the paper prints."""
+    rows = [
+        [
+            f"{setting}, {pair}",
+            measured(entry["median"], entry["standard error"]),
+            " to ".join(fixed(end(entry["seeds, best to worst"]), 2) for end in (min, max)),
+            measured(entry["printed"], entry["printed standard error"]),
+            fixed(entry["z"], 1),
+            entry["verdict"],
+        ]
+        for setting, results in parts.items()
+        for pair, entry in results.items()
+    ]
+    columns = ["setting, estimator", "median, ± standard error", "best to worst seed", "printed", "z", "against print"]
+    return table(columns, rows)
+
+
 def live_robust(parts: Parts) -> list[str]:
     """One row for each log and place."""
     lines = []
@@ -187,4 +208,5 @@ REGRET_TABLES: dict[str, Callable[[Parts], list[str]]] = {
     "no_index": no_index,
     "pretrained": pretrained,
     "published_bernoulli": published_bernoulli,
+    "reproduction": reproduction,
 }
