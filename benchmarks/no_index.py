@@ -103,7 +103,7 @@ def measured(name: str, episodes: int, out: Path) -> dict[str, Any]:
     bonus = tg.simulate(problem, policies["bonus"], episodes=episodes, **options).regret
     for rival, policy in policies.items():
         played = min(episodes, SLOWEST.get((name, rival), FEWER.get(rival, episodes)))
-        regret = tg.simulate(problem, policy, episodes=played, **options).regret
+        regret = bonus if rival == "bonus" else tg.simulate(problem, policy, episodes=played, **options).regret
         above = regret - bonus[:played]
         found[rival] = {
             "regret": round(float(np.mean(regret)), 4),
