@@ -57,6 +57,7 @@ OTHERS: dict[str, Any] = {  # that need no training either; tables of reports le
 }
 FEWER = {"IDS": 2048, "batch KG": 2048}  # episodes of rivals that are slow
 SLOWEST = {("variance", "IDS"): 512}  # 512 draws of a gamma law for every arm and step
+SLOW_STEPS: dict[str, Any] = {"logistic": {"validation_episodes": 4096}}  # a mode is looked for after every reward
 RESHAPED: dict[str, Any] = {"episodes": 256, "validation_episodes": 4096}
 
 
@@ -95,7 +96,10 @@ def measured(name: str, episodes: int, out: Path) -> dict[str, Any]:
     policies.update(rivals.ready)
     policies.update(others(problem, horizon))
     seconds = {}
-    for family, start, options in (("bonus", None, {}), ("reshaped", tg.ReshapedThompson(problem), RESHAPED)):
+    for family, start, options in (
+        ("bonus", None, SLOW_STEPS.get(name, {})),
+        ("reshaped", tg.ReshapedThompson(problem), RESHAPED),
+    ):
         policies[family], seconds[family] = trained(problem, start, horizon, out / f"{name}-{family}", **options)
         print(name, family, "trained,", seconds[family], "s", flush=True)
     found: dict[str, Any] = {"seconds of training": seconds, "left out": rivals.left_out}
