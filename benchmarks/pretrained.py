@@ -31,6 +31,7 @@ SCALES = {
 ITERATIONS, PROBLEMS, EPISODES = 150, 24, 256
 TRAINING, TESTING = 0, 1  # seeds of the problems
 TESTED, TESTED_EPISODES = 30, 20_000
+MOST_DRAWS = 200_000_000  # of one policy on one problem: beyond 10,000 arms times steps there are fewer episodes
 
 
 class Task(NamedTuple):
@@ -93,12 +94,11 @@ def tested(family: str) -> dict[str, Any]:
     of_gittins, of_plain = [], []
     while len(of_gittins) < TESTED:
         task = random_task(family, generator)
+        episodes = min(TESTED_EPISODES, MOST_DRAWS // (task.problem.arms * task.horizon))
         rivals = {"pretrained": policy, "plain": tg.Thompson(), "Gittins": tg.FiniteHorizonGittins()}
         try:
             regrets = {
-                name: tg.simulate(
-                    task.problem, rival, horizon=task.horizon, episodes=TESTED_EPISODES, seed=7
-                ).regret.mean()
+                name: tg.simulate(task.problem, rival, horizon=task.horizon, episodes=episodes, seed=7).regret.mean()
                 for name, rival in rivals.items()
             }
         except tg.BadInput as reason:  # the index has no table of that size

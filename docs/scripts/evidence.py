@@ -23,6 +23,7 @@ RECIPE_ROWS = {
 }
 # The programs of each page, in order, by the headings of their results.
 RESULTS_PROGRAMS = {
+    "reproduction": "The paper's trained rows, by seed",
     "no_index": "Where no index is known",
     "conditions": "Batches, delays and floors",
     "published_bernoulli": "A published table of Bernoulli arms",
