@@ -33,9 +33,7 @@ A configuration file:
     seed = 0
 """
 
-Report = Annotated[
-    bool, typer.Option(help="Whether to write report.html at the end: seconds, or a minute for batches.")
-]
+Report = Annotated[bool, typer.Option(help="Whether to write report.html at the end: seconds, a minute for batches.")]
 
 
 def train(
