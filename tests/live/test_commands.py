@@ -1,12 +1,14 @@
 """The commands around logs and ledgers, and the way back from a ledger to the next policy."""
 
 import sys
+import tomllib
 
 import numpy as np
 import pytest
 
 import tsgrad as tg
 from tsgrad import cli
+from tsgrad.registry import from_data
 from tsgrad_runtime import read_artefact
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
@@ -65,7 +67,9 @@ def test_export_evaluate_and_fit(folder, monkeypatch, capsys):
         )
         assert "alpha" in capsys.readouterr().out
         assert (folder / "fit.png").read_bytes().startswith(b"\x89PNG")
-        assert 'kind = "bernoulli"' in out.read_text()
+        written = tomllib.loads(out.read_text())["problem"]
+        assert from_data(written, what="problem").arms == written["arms"] == 10
+        assert isinstance(written["alpha"], float)  # one number for all arms
 
 
 def test_check_says_whether_a_ledger_is_whole(folder, tmp_path, monkeypatch, capsys):

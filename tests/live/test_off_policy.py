@@ -76,3 +76,13 @@ def test_warnings_and_refusals(log, tmp_path):
     tg.write_policy(path, tg.Thompson(), problem=tg.BernoulliBandit(arms=3), horizon=20)
     skewed = {"arm": np.repeat([0, 1, 2], [400, 50, 50]), "reward": np.tile([0, 1], 250)}
     assert any("uniformly" in said for said in tg.evaluate_log(skewed, policy=path, replays=2).warnings)
+
+
+def test_decisions_that_wait_for_their_reward_are_left_out():
+    columns = {"arm": ["a", "b", "a", "b", "a"], "reward": [1.0, 0.0, None, 1.0, None], "propensity": [0.5] * 5}
+    kept = {name: [values[row] for row in (0, 1, 3)] for name, values in columns.items()}
+    found, alone = (tg.evaluate_log(log, target={"a": 0.5, "b": 0.5}) for log in (columns, kept))
+    assert found.estimates == alone.estimates
+    assert found.warnings == ("2 of 5 decisions have no reward yet, and are left out.", *alone.warnings)
+    with pytest.raises(tg.BadInput, match="must hold rewards, got none"):
+        tg.evaluate_log({**columns, "reward": [None] * 5}, target={"a": 1.0})

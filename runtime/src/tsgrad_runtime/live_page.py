@@ -86,7 +86,7 @@ def live_page(experiment: Experiment) -> str:
 ({known["defaults"]:,} of them by default), {_number(known["average"])} on average.</p>
 <div class="bar"><div style="width:{100 * done:.1f}%"></div></div>{_expectation(known)}
 <table><thead><tr><th>Arm</th><th>Decisions</th><th class="wide"></th><th class="wide">Rewards</th><th>Average</th>
-<th>Believed<br><small>95% interval</small></th></tr></thead><tbody>{rows}</tbody></table>
+<th>Posterior mean<br><small>95% interval</small></th></tr></thead><tbody>{rows}</tbody></table>
 <p>Policy {html.escape(known["policy"][:12])}</p></body></html>"""
 
 
@@ -111,7 +111,8 @@ def _expectation(known: dict[str, Any]) -> str:
     if expected is None or None in believed or not known["decisions"]:
         return ""
     lost = sum(arm["decisions"] * (max(believed) - arm["believed"]) for arm in known["arms"])
-    return f"<p>Regret expected over the whole horizon: {_number(expected)}; so far, as believed: {_number(lost)}.</p>"
+    said = f"Regret expected over the whole horizon: {_number(expected)}; so far, by posterior means: {_number(lost)}."
+    return f"<p>{said}</p>"
 
 
 def _number(value: float | None) -> str:

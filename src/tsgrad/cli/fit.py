@@ -34,10 +34,13 @@ def fit(
     found = fit_prior(
         log, family=family, arm=arm, reward=reward, experiment=experiment, pulls=pulls, noise_std=noise_std
     )
+    problem = found.problem(arms=arms)
     typer.echo(str(found))
     if picture is not None:
         found.picture(picture)
         typer.echo(f"Picture: {picture}")
     if out is not None:
-        write_text(out, tomli_w.dumps({"problem": to_data(found.problem(arms=arms))}))
-        typer.echo(f"Problem: {out}")
+        # All arms have the same prior: one number each, and how many arms there are.
+        fields = {name: value[0] if isinstance(value, list) else value for name, value in to_data(problem).items()}
+        write_text(out, tomli_w.dumps({"problem": {**fields, "arms": arms}}))
+        typer.echo(f"Problem: {out}; add a table [training] with the horizon, then: tsgrad train {out} --out FOLDER")

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 
 def robustness(
@@ -16,4 +17,6 @@ def robustness(
     from tsgrad.training import RunFolder
 
     run = RunFolder(folder).run()
-    typer.echo(str(measured(run, episodes=episodes, seed=seed)))
+    with Console(stderr=True).status(f"Playing {episodes:,} episodes in every scenario"):
+        found = measured(run, episodes=episodes, seed=seed)
+    typer.echo(str(found))

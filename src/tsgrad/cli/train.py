@@ -33,7 +33,7 @@ A configuration file:
     seed = 0
 """
 
-Report = Annotated[bool, typer.Option(help="Whether to write report.html at the end, which takes seconds.")]
+Report = Annotated[bool, typer.Option(help="Whether to write report.html at the end: seconds, a minute for batches.")]
 
 
 def train(
@@ -86,7 +86,9 @@ def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
     if report:
         from tsgrad.report import write_run_report
 
-        typer.echo(f"Report: {write_run_report(folder, rivals=False)}")
+        with Console(stderr=True).status("Playing fresh episodes for the report"):
+            path = write_run_report(folder, rivals=False)
+        typer.echo(f"Report: {path}")
 
 
 def _add_time(folder: Path, seconds: float) -> None:

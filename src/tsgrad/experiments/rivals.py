@@ -72,11 +72,11 @@ def rivals_of_experiments(problem: AnyProblem) -> dict[str, Policy]:
 
     >>> from tsgrad.problems import BernoulliBandit
     >>> list(rivals_of_experiments(BernoulliBandit(arms=2)))
-    ['A/B test', 'explore, then commit', 'successive elimination']
+    ['A/B test', 'explore-then-commit', 'successive elimination']
     """
     usual: dict[str, Any] = {
         "A/B test": ABTest,
-        "explore, then commit": ExploreThenCommit,
+        "explore-then-commit": ExploreThenCommit,
         "successive elimination": SuccessiveElimination,
     }
     return {name: kind() for name, kind in usual.items() if kind.applies(problem.model)}

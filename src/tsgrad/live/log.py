@@ -56,6 +56,15 @@ def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np
     return array
 
 
+def with_rewards(table: Table, name: str) -> tuple[Table, int]:
+    """The rows whose reward has come, and how many others there are: those that a ledger exports as empty."""
+    rewards = column(table, name, "reward")
+    missing = np.array([one is None or one != one for one in rewards.tolist()])
+    if missing.all():
+        raise BadInput(f"reward: column {name!r:.40} must hold rewards, got none")
+    return {key: values[~missing] for key, values in table.items()}, int(missing.sum())
+
+
 def _from_file(path: Path) -> Table:
     with needs_extra("live"):
         import pyarrow

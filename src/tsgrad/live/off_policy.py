@@ -8,8 +8,8 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_count
+from tsgrad.live.log import Table, numbers, read_log, with_rewards
 from tsgrad.live.log import names as arm_names
-from tsgrad.live.log import numbers, read_log
 
 SMALL_PROPENSITY = 0.001
 _Z = 1.959964
@@ -68,7 +68,8 @@ def evaluate_log(
     """Estimates what a policy would have earned per decision, in place of the one that was logged.
 
     Args:
-        log: a CSV or Parquet file, or columns by name: a row for each decision that has a reward.
+        log: a CSV or Parquet file, or columns by name: a row for each decision. Rows without a reward are left out, and
+            a warning says how many; arrays [rows, K] are for those that have one.
         target: a fixed policy: the share of each arm by name, or an array [rows, K] of them, arms in sorted order.
         policy: a policy file in place of a target: it is replayed, learning, on a log whose arms were drawn uniformly.
         arm: the column that says which arm was played.
@@ -92,22 +93,32 @@ def evaluate_log(
     0.5
 
     """
-    table = read_log(log)
+    table, waiting = with_rewards(read_log(log), reward)
     names, played = np.unique(arm_names(table, arm, "arm"), return_inverse=True)
     rewards = numbers(table, reward, "reward")
     if (target is None) == (policy is None):
         raise BadInput("target or policy must be given, one of the two")
     if policy is not None:
-        return _replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
-    if propensity not in table:
+        found = _replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
+    else:
+        logged = _propensities(table, propensity)
+        found = _weighted(_shares(target, names, len(rewards)), played, rewards, logged, reward_model)
+    if not waiting:
+        return found
+    missing = f"{waiting} of {waiting + len(rewards)} decisions have no reward yet, and are left out."
+    return found._replace(warnings=(missing, *found.warnings))
+
+
+def _propensities(table: Table, name: str) -> FloatArray:
+    """The probability with which each logged arm was chosen."""
+    if name not in table:
         raise BadInput(
-            f"propensity: the log has no column {propensity!r:.40}: name another, or replay a policy, which needs none"
+            f"propensity: the log has no column {name!r:.40}: name another, or replay a policy, which needs none"
         )
-    logged = numbers(table, propensity, "propensity")
+    logged = numbers(table, name, "propensity")
     if np.any(logged <= 0) or np.any(logged > 1):
-        raise BadInput(f"propensity: column {propensity!r:.40} must hold probabilities above 0, got {np.min(logged)}")
-    shares = _shares(target, names, len(rewards))
-    return _weighted(shares, played, rewards, logged, reward_model)
+        raise BadInput(f"propensity: column {name!r:.40} must hold probabilities above 0, got {np.min(logged)}")
+    return logged
 
 
 def _shares(target: Any, names: Any, rows: int) -> FloatArray:

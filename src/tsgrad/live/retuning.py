@@ -34,13 +34,14 @@ class Retuned(NamedTuple):
     uncertain_gain_standard_error: float
 
     def __str__(self) -> str:
-        verdict = "takes the place of" if self.replaces else "does not replace"
+        verdict = "is better than the deployed one" if self.replaces else "is not better: keep the deployed one"
+        loss = self.uncertain_gain < -LOSS_Z * self.uncertain_gain_standard_error
         return "\n".join(
             [
-                f"The new policy {verdict} the deployed one.",
-                f"With the prior that the ledger suggests: {self.run}",
-                f"Where that prior is as uncertain as the data leave it: a gain of {self.uncertain_gain:.3g}"
-                f" (s.e. {self.uncertain_gain_standard_error:.2g}).",
+                f"The new policy {verdict}.",
+                f"With the prior fitted to the ledger: {self.run}",
+                f"With priors drawn from the uncertainty of that fit: a gain of {self.uncertain_gain:.3g}"
+                f" (s.e. {self.uncertain_gain_standard_error:.2g}), {'a loss' if loss else 'no loss beyond chance'}.",
                 f"The prior: {self.fit}",
             ]
         )

@@ -1,6 +1,7 @@
 """The report of a training run, from its folder: the run is read, its policies are tried on fresh episodes."""
 
 import platform
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -138,7 +139,10 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
     """
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
-    reasons = "; ".join(f"{spoken_rival(name)} ({reason})" for name, reason in others.left_out.items())
+    alike: dict[str, list[str]] = {}
+    for name, reason in others.left_out.items():  # what comes after a colon is advice, and details
+        alike.setdefault(re.split("[:;]", reason)[0], []).append(spoken_rival(name))
+    reasons = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in alike.items())
     missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
 

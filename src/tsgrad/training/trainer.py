@@ -1,5 +1,6 @@
 """Training: stochastic gradient ascent on the meta-parameters, and the checks that make its result safe to use."""
 
+import contextlib
 import functools
 from collections.abc import Callable
 from importlib.metadata import version
@@ -152,7 +153,7 @@ def resume(out: str | Path, *, progress: Progress = None, workers: Workers = LOC
     >>> import tempfile, tsgrad as tg
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     run = tg.train(tg.BernoulliBandit(arms=2), horizon=5, episodes=256, iterations=2, out=f"{folder}/run")
-    ...     print(tg.resume(f"{folder}/run").gain == run.gain)  # it had ended: nothing is computed again
+    ...     print(tg.resume(f"{folder}/run").gain == run.gain)  # it had ended: its result is read
     True
 
     """
@@ -172,6 +173,9 @@ def resume(out: str | Path, *, progress: Progress = None, workers: Workers = LOC
     )
     fresh = folder.is_fresh
     state, history = (training.warmed_up(progress), []) if fresh else folder.load(training.start().optimizer)
+    if folder.is_finished and state.iteration == configuration.training.iterations:
+        with contextlib.suppress(BadInput):  # of files that were damaged: they are made again
+            return folder.run()
     return training.run(state, history, folder, progress)
 
 
