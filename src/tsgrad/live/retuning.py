@@ -12,14 +12,15 @@ from tsgrad.evaluate import compare
 from tsgrad.live.export import exported
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
 from tsgrad.policies import policy_content
-from tsgrad.problems import FiniteArms
-from tsgrad.registry import registered_name
-from tsgrad.training import Run, RunFolder, train
+from tsgrad.problems import FiniteArms, Problem
+from tsgrad.registry import registered_name, to_data
+from tsgrad.training import Run, RunFolder, resume, train
 from tsgrad_runtime.artefact import read_artefact
 
 if TYPE_CHECKING:
     from tsgrad_runtime.ledger import Ledger
 
+RESULT = "retuned.md"  # written last
 LOSS_Z = 2.0  # standard errors by which the new policy may not be worse where its prior is uncertain
 
 
@@ -60,7 +61,8 @@ def retune(
     Args:
         folder: of the run whose policy was deployed.
         ledger: of the experiment that it played.
-        out: a new folder, for the run; with `next.json`, the policy to deploy, only if it is better.
+        out: a new folder, for the run; with `next.json`, the policy to deploy, only if it is better. Where a retuning
+            was stopped in it, the same call goes on.
         training: its settings, if other than the defaults; the horizon is that of the deployed policy.
         episodes: on which the two are compared where the prior is uncertain.
 
@@ -83,7 +85,9 @@ def retune(
     log = {name: np.array([table[name][row] for row in rows]) for name in ("arm", "reward")}
     fit = fit_prior(log, family=family)
     problem = fit.problem(arms=model.arms)
-    run = train(problem, before.policy, out=out, horizon=horizon, **(training or {}))
+    out, settings = check_path("out", out), {"horizon": horizon, **(training or {})}
+    stopped = _was_stopped(out, problem, settings)
+    run = resume(out) if stopped else train(problem, before.policy, out=out, **settings)
     compared = compare(
         fit.uncertain(arms=model.arms),
         {"deployed": before.policy, "new": run.policy},
@@ -98,8 +102,20 @@ def retune(
         lineage = [{**run.provenance, "from": deployed.name}, *deployed.content.get("lineage", [])]
         known = {"regret": run.start_regret - run.gain, "regret_of_start": run.start_regret, "gain": run.gain}
         arms = list(deployed.arms)
-        write_json(
-            Path(out) / "next.json", "policy", policy_content(run.policy, problem, horizon, arms, lineage, known)
-        )
-    write_text(Path(out) / "retuned.md", f"{retuned}\n")
+        write_json(out / "next.json", "policy", policy_content(run.policy, problem, horizon, arms, lineage, known))
+    write_text(out / RESULT, f"{retuned}\n")
     return retuned
+
+
+def _was_stopped(out: Path, problem: Problem, settings: Mapping[str, Any]) -> bool:
+    """Whether a folder holds a retuning that did not come to its end, of the same prior and settings."""
+    if not (out / "config.toml").exists() or (out / RESULT).exists():
+        return False
+    begun = RunFolder(out).configuration()
+    used = begun.training.model_dump()
+    if begun.problem != to_data(problem) or used != {**used, **settings}:
+        raise BadInput(
+            f"out: {out} holds a run with other settings, or another prior than the ledger now suggests: choose another"
+            " folder"
+        )
+    return True
