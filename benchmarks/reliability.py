@@ -115,11 +115,12 @@ def disturbed(home: Path, name: str, work: Work, times: int, number: signal.Sign
     whole.mkdir()
     usual = run(work.next(whole))
     expected, rng = files(whole), random.Random(f"{name} {number}")
+    longest = usual / 2 if work.again else usual  # what is resumed is shorter every time
     count = {"stopped": 0, "done in between": 0, "other files": 0, "wrong exit code": 0, "traceback": 0}
     slowest = 0.0
     while count["stopped"] < times:
         folder.mkdir(exist_ok=True)
-        code, errors, seconds = stopped(work.next(folder), rng.uniform(0.05, usual), number)
+        code, errors, seconds = stopped(work.next(folder), rng.uniform(0.05, longest), number)
         slowest = max(slowest, seconds)
         count["traceback"] += "Traceback" in errors
         count["done in between" if code == 0 else "stopped"] += 1

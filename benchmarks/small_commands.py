@@ -43,8 +43,8 @@ iterations = 20
 validation_episodes = 4096
 
 [axes]
-"training.horizon" = [10, 20, 30]
-"problem.arms" = [2, 5, 10]
+"training.horizon" = [10, 20]
+"problem.arms" = [2, 5]
 "problem.alpha" = [0.5, 1.0]
 """
 FRACTION = "0.001"  # of a reproduction
@@ -93,10 +93,10 @@ def works(home: Path) -> dict[str, Work]:
 
     def report(folder: Path) -> list[str]:
         shutil.copytree(trained, folder, dirs_exist_ok=True)
-        return command("report", folder, "--no-rivals", "--episodes", 2000)
+        return command("report", folder, "--no-rivals", "--no-robustness", "--episodes", 2000)
 
     def retune(folder: Path) -> list[str]:
-        return command("retune", deployed, "--ledger", ledger, "--out", folder / "next", "--episodes", 512)
+        return command("retune", deployed, "--ledger", ledger, "--out", folder / "next", "--iterations", 20)
 
     columns = ("--arm", "arm", "--reward", "reward")
     rivals = ("uniform", "top-two-thompson", "--episodes", 2000)

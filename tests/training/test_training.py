@@ -305,7 +305,7 @@ def test_a_policy_without_meta_parameters_is_refused():
         ({"engine": "abacus"}, "engine: input should be 'auto', 'jax' or 'native', got 'abacus'"),
         ({"iterations": 0}, "iterations: input should be greater than or equal to 1, got 0"),
         ({"clip_norm": 0}, "clip_norm: input should be greater than 0, got 0"),
-        ({"clip_norm": True}, "clip_norm must be a number, got True"),
+        ({"clip_norm": True}, "clip_norm: input should be a valid number, got True"),
         ({"schedule": False}, "schedule: input should be 'cosine' or 'constant', got False"),
         ({"horizon": True}, "horizon must be a number, got True"),
         ({"episodes": "5"}, "episodes must be a number, got '5'"),
