@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tsgrad.artefact import write_json, write_text
-from tsgrad.checks import BadInput, check_choice, check_path
+from tsgrad.checks import BadInput, check_choice, check_path, check_type, needs_extra
 from tsgrad.evaluate import compare
 from tsgrad.live.export import exported
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
@@ -73,8 +73,16 @@ def retune(
     is drawn from what the data leave open.
 
     """
-    before = RunFolder(check_path("folder", folder)).run()
-    deployed = read_artefact(check_path("folder", folder) / "policy.json")
+    with needs_extra("live"):
+        from tsgrad_runtime.ledger import Ledger
+
+    check_type("ledger", ledger, Ledger, remedy="such as tsgrad_runtime.ledger.Ledger('sqlite:///a.db')")
+    folder, out, settings = check_path("folder", folder), check_path("out", out), {} if training is None else training
+    check_type("training", settings, Mapping, remedy="such as {'iterations': 60}")
+    if "horizon" in settings:
+        raise BadInput("training must leave the horizon out: it is that of the deployed policy")
+    before = RunFolder(folder).run()
+    deployed = read_artefact(folder / "policy.json")
     model, horizon = before.problem.model, before.provenance["horizon"]
     family = check_choice("problem of the run", registered_name(type(model)) or "one of your own", FAMILIES)
     assert isinstance(model, FiniteArms)
@@ -85,7 +93,7 @@ def retune(
     log = {name: np.array([table[name][row] for row in rows]) for name in ("arm", "reward")}
     fit = fit_prior(log, family=family)
     problem = fit.problem(arms=model.arms)
-    out, settings = check_path("out", out), {"horizon": horizon, **(training or {})}
+    settings = {"horizon": horizon, **settings}
     stopped = _was_stopped(out, problem, settings)
     run = resume(out) if stopped else train(problem, before.policy, out=out, **settings)
     compared = compare(
