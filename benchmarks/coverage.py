@@ -3,8 +3,9 @@
     python benchmarks/coverage.py [repeats] [PART ...]
 
 Many episodes are simulated once and split; what is true is the average of all of them. 95% intervals should hold in 94
-to 96% of repeats, tests at 5% raise 4 to 6% false alarms (a standard error of 0.5% each); the verdict of `diagnose`
-corrects for several tests by Bonferroni, and may raise fewer.
+to 96% of repeats, tests at 5% raise 4 to 6% false alarms (a standard error of 0.5% each). The verdict of `diagnose`
+corrects for its two tests by Bonferroni, and so does that of rewards for its many where posteriors are exact: these may
+raise fewer.
 """
 
 import sys

@@ -88,7 +88,7 @@ def evaluate_log(
         raise BadInput("target or policy must be given, one of the two")
     if policy is not None:
         return _replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
-    if propensity not in table:
+    if not isinstance(propensity, str) or propensity not in table:
         raise BadInput(
             f"propensity: the log has no column {propensity!r:.40}: name another, or replay a policy, which needs none"
         )
