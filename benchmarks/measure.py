@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ def fastest(works: Mapping[str, Callable[[], object]], repeats: int = 5) -> dict
 
 def write(part: str, results: Any) -> None:
     """Writes one part of the results to a file of its own, with the command that made it."""
-    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
     content = {"part": part, "command": command, "version": version("tsgrad"), "results": results}
     path = RESULTS / f"{re.sub('[^a-z0-9]+', '-', part.lower()).strip('-')}.json"
     RESULTS.mkdir(exist_ok=True)

@@ -1,15 +1,19 @@
 """What is left of work that was raced, killed or interrupted: the same files, whatever the moment.
 
-    python benchmarks/reliability.py race [400]        # starts at the same moment in one folder: one winner each
-    python benchmarks/reliability.py kill [100]        # SIGKILL while training, resuming, reproducing, reporting
-    python benchmarks/reliability.py interrupt [50]    # SIGINT at so many moments of every command
+    python benchmarks/reliability.py race [400]                # starts at one moment in one folder: one winner each
+    python benchmarks/reliability.py kill [100] [COMMAND ...]  # SIGKILL while training, reproducing, reporting, ...
+    python benchmarks/reliability.py interrupt [50] [COMMAND ...]  # SIGINT at so many moments of every command
 
-Moments are drawn at random, from a fixed seed, over the time that the command takes by itself. Each prints what it
-found and writes it to a file; anything that is not as it must be is printed, and ends the program with exit code 1.
+Moments are drawn at random, from a fixed seed, over the time that the command takes by itself. A command that was
+stopped is run again, or resumed, until it is done: its files must be those of one never stopped. What one that can't be
+resumed leaves behind must be whole at every stop, and what a service acknowledged must be in its ledger. Each prints
+what it found and writes it to a file; anything that is not as it must be ends the program with exit code 1.
 """
 
+import asyncio
 import hashlib
 import multiprocessing
+import os
 import random
 import shutil
 import signal
@@ -17,71 +21,49 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from live_client import TOKEN, decisions_with_rewards, free_port, write_policy
 from measure import write
+from small_commands import CONFIGURATION, Work, command, run, works
+from tsgrad.artefact import TEMPORARY
 
-CONFIGURATION = """
-[problem]
-kind = "gaussian"
-noise_std = [0.1, 1.0, 4.0]
-
-[estimator]
-metric = "mean"
-baseline = "oracle"
-
-[training]
-horizon = 20
-episodes = 512
-iterations = 100
-check_every = 10
-validation_episodes = 4096
-"""
-FRACTION = "0.001"
 RACERS = 4
-SWEEP = """
-[problem]
-kind = "bernoulli"
-
-[training]
-horizon = 10
-episodes = 512
-iterations = 20
-validation_episodes = 4096
-
-[axes]
-"training.horizon" = [10, 20, 30]
-"problem.arms" = [2, 5, 10]
-"problem.alpha" = [0.5, 1.0]
-"""
+LIFE = 3.0  # seconds that a service may have before it is stopped
+PATIENCE = 60  # seconds until a command that was told to stop counts as hanging
+WRONG = ("other files", "wrong exit code", "traceback", "lost", "faults")
 KILLS = {"train, resume": 0.57, "reproduce": 0.2, "report": 0.2, "sweep": 0.03}  # shares of all
 
 
-def command(*arguments: Any) -> list[str]:
-    """A command of tsgrad."""
-    return [sys.executable, "-m", "tsgrad", *map(str, arguments)]
-
-
-def run(arguments: list[str]) -> float:
-    """Runs a command to its end; gives back how long it took."""
-    began = time.monotonic()
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)} failed: {done.stderr}")
-    return time.monotonic() - began
-
-
-def stopped(arguments: list[str], moment: float, number: signal.Signals) -> tuple[int, str]:
-    """Runs a command and sends it a signal after so many seconds, if it is still there: exit code and errors."""
+def stopped(arguments: list[str], moment: float, number: signal.Signals) -> tuple[int, str, float]:
+    """Runs a command and sends it a signal after so many seconds, if it is still there: exit code, errors, and how long
+    it took to end.
+    """
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         _, errors = process.communicate(timeout=moment)
+        return process.returncode, errors, 0.0
     except subprocess.TimeoutExpired:
-        process.send_signal(number)
+        return ended(process, number)
+
+
+def ended(process: Any, number: signal.Signals) -> tuple[int, str, float]:
+    """Sends a process a signal: its exit code, errors, and how long it took to end."""
+    process.send_signal(number)
+    began = time.monotonic()
+    try:
+        _, errors = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
         _, errors = process.communicate()
-    return process.returncode, errors
+    return process.returncode, errors, time.monotonic() - began
+
+
+def exit_codes(number: signal.Signals) -> tuple[int, ...]:
+    """What a command that got a signal may end with."""
+    # Before Python is up, SIGINT itself ends the process: -2 here, 130 in a shell.
+    return (130, -number) if number is signal.SIGINT else (-number,)
 
 
 def files(folder: Path) -> dict[str, str]:
@@ -127,112 +109,126 @@ def race(folder: Path, rounds: int) -> dict[str, Any]:
     return {"starts": rounds, "racers": RACERS, "one winner": sum(won.count(number) == 1 for number in range(rounds))}
 
 
-class Work(NamedTuple):
-    """The command that begins something, the one that continues it, and the file that tells which comes next."""
-
-    first: Callable[[Path], list[str]]
-    again: Callable[[Path], list[str]]
-    begun: str = "nothing"
-
-    def next(self, folder: Path) -> list[str]:
-        """The command that comes next, by what is there already."""
-        return (self.again if (folder / self.begun).exists() else self.first)(folder)
-
-
-def works(home: Path) -> dict[str, Work]:
-    """What can be disturbed, by name."""
-    configuration, swept, trained = home / "config.toml", home / "sweep.toml", home / "trained"
-    configuration.write_text(CONFIGURATION)
-    swept.write_text(SWEEP)
-    run(command("train", configuration, "--out", trained, "--no-report"))
-
-    def report(folder: Path) -> list[str]:
-        shutil.copytree(trained, folder, dirs_exist_ok=True)
-        return command("report", folder, "--no-rivals", "--episodes", 2000)
-
-    def compare(folder: Path) -> list[str]:
-        rivals = ("uniform", "top-two-thompson", "--episodes", 2000)
-        return command("compare", configuration, *rivals, "--csv", folder / "table.csv")
-
-    def variance(folder: Path) -> list[str]:
-        return command("variance", configuration, "mean/self", "--episodes", 512)
-
-    def engines(folder: Path) -> list[str]:
-        return command("engines")
-
-    return {
-        "train, resume": Work(
-            lambda folder: command("train", configuration, "--out", folder, "--no-report"),
-            lambda folder: command("resume", folder, "--no-report"),
-            "config.toml",
-        ),
-        "reproduce": Work(
-            lambda folder: command("reproduce", "many", "--out", folder, "--fraction", FRACTION),
-            lambda folder: command("reproduce", "many", "--out", folder, "--resume"),
-            "many/plan.json",
-        ),
-        "sweep": Work(
-            lambda folder: command("sweep", swept, "--out", folder),
-            lambda folder: command("sweep", swept, "--out", folder, "--resume"),
-            "sweep.toml",
-        ),
-        "report": Work(report, report),
-        "compare": Work(compare, compare),
-        "variance": Work(variance, variance),
-        "engines": Work(engines, engines),
-    }
-
-
 def disturbed(home: Path, name: str, work: Work, times: int, number: signal.Signals) -> dict[str, Any]:
     """Stops a work again and again, so many times in all; whenever it is done, files are compared."""
     whole, folder = home / f"whole {name}", home / f"disturbed {name}"
     whole.mkdir()
     usual = run(work.next(whole))
     expected, rng = files(whole), random.Random(f"{name} {number}")
-    # Before Python is up, SIGINT itself ends the process: -2 here, 130 in a shell.
-    codes = (130, -number) if number is signal.SIGINT else (-number,)
+    longest = usual / 2 if work.again else usual  # what is resumed is shorter every time
     count = {"stopped": 0, "done in between": 0, "other files": 0, "wrong exit code": 0, "traceback": 0}
+    slowest = 0.0
     while count["stopped"] < times:
         folder.mkdir(exist_ok=True)
-        code, errors = stopped(work.next(folder), rng.uniform(0.05, 1.3 * usual), number)
+        code, errors, seconds = stopped(work.next(folder), rng.uniform(0.05, longest), number)
+        slowest = max(slowest, seconds)
         count["traceback"] += "Traceback" in errors
-        if code == 0:
-            count["done in between"] += 1
-        else:
-            count["stopped"] += 1
-            count["wrong exit code"] += code not in codes
-            if count["stopped"] < times:
-                continue
+        count["done in between" if code == 0 else "stopped"] += 1
+        if code and code not in exit_codes(number):
+            count["wrong exit code"] += 1
+            print(f"{name}: exit code {code}: {errors}")
+        last = count["stopped"] == times
+        if code and work.again and not last:
+            continue
+        if code and last:
             run(work.next(folder))
         found = files(folder)
+        if code and not last:  # what is there must be whole
+            found = {**expected, **{path: hashed for path, hashed in found.items() if not path.endswith(TEMPORARY)}}
         count["other files"] += found != expected
         for path in sorted(expected.keys() | found.keys()):
             if expected.get(path) != found.get(path):
                 print(f"{name}: {path} is not as it was")
         shutil.rmtree(folder)
-    return {"seconds": round(usual, 1), **count}
+    return {"seconds": round(usual, 1), **count, "seconds to end, at most": round(slowest, 1)}
+
+
+def served(home: Path, times: int, number: signal.Signals) -> dict[str, Any]:
+    """Stops services at moments of their start and their life, under the load of four clients, on one ledger."""
+    from tsgrad_runtime.inspection import inspected
+    from tsgrad_runtime.ledger import Ledger
+
+    policy, url, rng = home / "served.json", f"sqlite:///{home}/served.db", random.Random(f"serve {number}")
+    write_policy(policy)
+    acknowledged: dict[str, int | None] = {}
+    count = {"stopped": 0, "wrong exit code": 0, "traceback": 0}
+    slowest = 0.0
+    for _ in range(times):
+        port, life = free_port(), rng.uniform(0.05, LIFE)
+        process = subprocess.Popen(
+            command("serve", policy, "--ledger", url, "--port", port),
+            env={**os.environ, "TSGRAD_TOKEN": TOKEN},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        code, errors, seconds = asyncio.run(_lived(process, port, life, number, acknowledged))
+        slowest = max(slowest, seconds)
+        count["stopped"] += 1
+        count["traceback"] += "Traceback" in errors
+        if code not in exit_codes(number):
+            count["wrong exit code"] += 1
+            print(f"serve: exit code {code}: {errors}")
+    ledger = Ledger(url)
+    found = inspected(ledger)
+    events = [event for _, event in ledger.all_events()]
+    ledger.close()
+    kept = {event.decision: None for event in events if event.kind == "decision"}
+    kept |= {event.decision: event.reward for event in events if event.kind == "reward"}
+    lost = sum(kept.get(decision, "lost") != reward for decision, reward in acknowledged.items() if reward is not None)
+    return {
+        "seconds": LIFE,
+        **count,
+        "seconds to end, at most": round(slowest, 1),
+        "acknowledged": len(acknowledged),
+        "lost": lost + sum(decision not in kept for decision in acknowledged),
+        "faults": len(found.faults),
+    }
+
+
+async def _lived(process: Any, port: int, seconds: float, number: signal.Signals, acknowledged: Any) -> Any:
+    """A service's life: four clients ask it as soon as it answers, and are at it still while it ends."""
+
+    async def client() -> None:
+        while True:
+            await decisions_with_rewards(port, time.monotonic() + PATIENCE, acknowledged)
+            await asyncio.sleep(0.05)
+
+    clients = [asyncio.create_task(client()) for _ in range(4)]
+    await asyncio.sleep(seconds)
+    end = await asyncio.to_thread(ended, process, number)
+    for one in clients:
+        one.cancel()
+    await asyncio.gather(*clients, return_exceptions=True)
+    return end
 
 
 def main() -> None:
     """Disturbs, prints and writes."""
     what, *given = sys.argv[1:] or ["race"]
-    found: dict[str, Any] = {}
+    times = int(given.pop(0)) if given and given[0].isdigit() else {"race": 400, "kill": 100, "interrupt": 50}[what]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         if what == "race":
-            found = race(home, int(given[0]) if given else 400)
+            found = race(home, times)
             wrong = found["starts"] - found["one winner"]
             print(found)
+            write("reliability, race", found)
         else:
             number = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}[what]
-            total = int(given[0]) if given else {"kill": 100, "interrupt": 50}[what]
             chosen = works(home)
-            for name, share in (KILLS if what == "kill" else dict.fromkeys(chosen, 1.0)).items():
-                found[name] = disturbed(home, name, chosen[name], round(share * total), number)
-                wrong += sum(found[name][key] for key in ("other files", "wrong exit code", "traceback"))
-                print(name, found[name], flush=True)
-    write(f"reliability, {what}", found)
+            shares = KILLS if what == "kill" else dict.fromkeys([*chosen, "serve"], 1.0)
+            for name in given or shares:
+                often = round(shares[name] * times)
+                found = (
+                    served(home, often, number)
+                    if name == "serve"
+                    else disturbed(home, name, chosen[name], often, number)
+                )
+                wrong += sum(found.get(key, 0) for key in WRONG)
+                print(name, found, flush=True)
+                write(f"reliability, {what}, {name}", found)
     raise SystemExit(1 if wrong else 0)
 
 

@@ -314,6 +314,12 @@ BAD = {
     "horizon 0": ("horizon = 10", "horizon = 0", "training.horizon: input should be greater than or equal to 1, got 0"),
     "no horizon": ("horizon = 10", "", "training.horizon is missing"),
     "a wrong type": ("episodes = 512", 'episodes = "many"', "episodes must be a number, got 'many'"),
+    "a number for a table": (
+        '[problem]\nkind = "bernoulli"\narms = 3\n',
+        "problem = 3\n",
+        "problem must be a table, got 3",
+    ),
+    "deep nesting": ("arms = 3", "arms = " + "[" * 3000, "is not valid TOML"),
     "broken TOML": ("[training]", "[training", "is not valid TOML"),
     "a policy of no kind": (
         'kind = "reshaped"',
@@ -323,6 +329,15 @@ BAD = {
     "no number": ("arms = 3", 'arms = 3\nalpha = ["1", "2", "3"]', "alpha must be a number or an array of numbers"),
     "policy options": ("shared = true", "shard = true", "must be one of shared, got 'shard'"),
 }
+
+
+def test_a_byte_order_mark_is_no_syntax_error(tmp_path):
+    from tsgrad.training import read_configuration
+
+    text = CONFIGURATION.format(iterations=5)
+    for name, encoding in {"plain.toml": "utf-8", "marked.toml": "utf-8-sig"}.items():
+        (tmp_path / name).write_text(text, encoding=encoding)
+    assert read_configuration(tmp_path / "marked.toml") == read_configuration(tmp_path / "plain.toml")
 
 
 @pytest.mark.parametrize(("old", "new", "message"), BAD.values(), ids=BAD)

@@ -153,6 +153,12 @@ def test_probabilities_that_do_not_add_up_are_found(monkeypatch):
         tg.testing.check_policy(tg.SoftElim(), tg.BernoulliBandit(arms=2), horizon=2)
 
 
+def test_only_classes_can_be_registered():
+    for wrong in (None, 3, len, int):
+        with pytest.raises(tg.BadInput, match="must decorate a problem, policy, metric or baseline"):
+            tg.register("nothing")(wrong)
+
+
 def test_what_is_not_registered_is_told_how():
     class Nameless(Memoryless, tg.Policy):
         def prepare(self, problem, horizon):

@@ -14,7 +14,13 @@ from regret_tables import REGRET_TABLES, no_index_summary
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = BENCHMARKS / "results"
-SHARED = {"live_client", "live_postgresql", "measure", "ray_processes"}  # imported by benchmarks, none themselves
+SHARED = {
+    "live_client",
+    "live_postgresql",
+    "measure",
+    "ray_processes",
+    "small_commands",
+}  # imported by benchmarks, none themselves
 RECIPE_ROWS = {
     "standard": "standard: 10 arms, 500 steps",
     "hetero": "heteroscedastic: 5 arms, 50 steps",

@@ -167,8 +167,11 @@ def reliability(parts: Parts) -> list[str]:
     """Races, kills and interrupts: one row for each command that was disturbed."""
     titles = {"race": "Starts at one moment", "kill": "Killed (SIGKILL)", "interrupt": "Interrupted (SIGINT)"}
     lines = []
-    for name, results in parts.items():
-        lines += [f"### {titles.get(name, name)}", "", *any_table(results), ""]
+    for kind, title in titles.items():
+        found = {name: results for name, results in parts.items() if name.split(", ")[0] == kind}
+        rows = {name.partition(", ")[2]: results for name, results in found.items()}
+        if rows:
+            lines += [f"### {title}", "", *(any_table(rows[""]) if "" in rows else one_row_each("command", rows)), ""]
     return lines
 
 

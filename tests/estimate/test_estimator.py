@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 import tsgrad as tg
+from tsgrad.training.settings import EstimatorSettings
 
 pytestmark = pytest.mark.formulas
 
@@ -40,6 +41,8 @@ class Correlated(tg.FiniteArms):
         ),
         (lambda: tg.Estimator(3, "self"), "metric must be a name or a Metric, got 3"),
         (lambda: tg.Estimator("mean", "self", rollouts=1), "rollouts must be an integer >= 2, got 1"),
+        (lambda: tg.Estimator("mean", "self", rollouts="5"), "rollouts must be an integer >= 2, got '5'"),
+        (lambda: tg.Estimator("mean", "self", single_time="false"), "single_time must be True or False, got 'false'"),
         (lambda: tg.Estimator("mean", "null", rollouts=2), "rollouts must be left out with baseline 'null'"),
         (
             lambda: tg.Estimator("mean", "self", lookaheads=3),
@@ -56,6 +59,13 @@ class Correlated(tg.FiniteArms):
 def test_bad_input(build, message):
     with pytest.raises(tg.BadInput, match=message):
         build()
+
+
+def test_an_estimator_is_the_same_in_python_and_in_files():
+    """What is not said of one that is named has one default: stating that default changes nothing."""
+    told = EstimatorSettings(metric="mean", baseline="self").build()
+    assert told == tg.Estimator("mean", "self") == tg.Estimator() == EstimatorSettings().build()
+    assert told.rollouts == 2
 
 
 def test_other_metrics_take_any_problem():

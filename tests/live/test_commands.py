@@ -1,5 +1,6 @@
 """The commands around logs and ledgers, and the way back from a ledger to the next policy."""
 
+import functools
 import sys
 import tomllib
 
@@ -104,14 +105,25 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
 @pytest.mark.long
 def test_retuning_replaces_a_policy_only_by_a_better_one(folder, tmp_path):
     """From a policy that was hardly trained; whatever comes of it, files say what was decided. Conditions stay those of
-    the run, and arms are called what the ledger calls them: they had no names when the run was trained.
+    the run, and arms are called what the ledger calls them: they had no names when the run was trained. Stopped before
+    its end, the same call leaves the same files.
     """
     problem = tg.BernoulliBandit(alpha=1.0, beta=3.0, arms=4)
     short = {"episodes": 256, "iterations": 20, "validation_episodes": 2048, "seed": 0}
     conditions = tg.Conditions(available=[[1, 40], [1, 40], [1, 40], [5, 40]])
     tg.train(problem, horizon=40, out=tmp_path / "first", conditions=conditions, **{**short, "iterations": 1})
     ledger = Ledger(f"sqlite:///{folder}/ledger.db")
-    found = tg.retune(tmp_path / "first", ledger, out=tmp_path / "second", training=short, episodes=1024)
+    retuned = functools.partial(tg.retune, tmp_path / "first", ledger, out=tmp_path / "second", episodes=1024)
+    found = retuned(training=short)
+    whole = {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()}
+    for name in ("retuned.md", "next.json", "result.json"):
+        (tmp_path / "second" / name).unlink(missing_ok=True)
+    with pytest.raises(tg.BadInput, match="holds a run with other settings"):
+        retuned(training={**short, "seed": 1})
+    retuned(training=short)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()} == whole
+    with pytest.raises(tg.BadInput, match="holds another run"):
+        retuned(training=short)
     ledger.close()
     assert found.replaces == (tmp_path / "second" / "next.json").exists()
     assert "deployed" in (tmp_path / "second" / "retuned.md").read_text()

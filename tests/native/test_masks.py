@@ -45,9 +45,11 @@ def index_policy(cells):
 CASES = {
     "gaussian, plain": (GAUSSIAN, tg.Thompson()),
     "gaussian, reshaped": (GAUSSIAN, moved(GAUSSIAN)),
+    "gaussian, bonus": (GAUSSIAN, tg.BonusThompson(GAUSSIAN).prepare(GAUSSIAN, T)),
     "gaussian, index": (GAUSSIAN, index_policy(T)),
     "bernoulli, plain": (BERNOULLI, tg.Thompson()),
     "bernoulli, reshaped": (BERNOULLI, moved(BERNOULLI)),
+    "bernoulli, bonus": (BERNOULLI, tg.BonusThompson(BERNOULLI).prepare(BERNOULLI, T)),
     "bernoulli, index": (BERNOULLI, index_policy(T * (T + 1) // 2)),
 }
 of_cases = pytest.mark.parametrize(("problem", "policy"), CASES.values(), ids=CASES)
@@ -259,8 +261,10 @@ def test_all_open_is_no_mask(problem, policy, precision):
         asked = [lambda mask, options=options: simulated(problem, policy, mask, **options)]
         if native.kernel_for(problem, policy).parameters:
             asked += [
-                lambda mask, pair=pair, options=options: differentiated(problem, policy, pair, mask, **options)
-                for pair in PAIRS
+                lambda mask, pair=pair, options={"conditional": conditional, **options}: differentiated(
+                    problem, policy, pair, mask, **options
+                )
+                for pair, conditional in itertools.product(PAIRS, (False, True))
             ]
         for ask in asked:
             one, other = ask(None), ask(everything)

@@ -57,6 +57,10 @@ def test_bernoulli_posterior_is_the_closed_form():
             lambda: tg.GaussianBandit(arms=2, noise_std="loud"),
             "noise_std must be a number or an array of numbers, got 'loud'",
         ),
+        (
+            lambda: tg.GaussianBandit(noise_std=np.ma.masked_array([1.0, 2.0], mask=[True, False])),
+            "noise_std must be a plain array, got a masked one",
+        ),
         (lambda: tg.BernoulliBandit(alpha=[1, -1]), r"alpha\[1\] must be > 0, got -1.0"),
         (lambda: tg.BernoulliBandit(arms=2, beta=0), "beta must be > 0, got 0.0"),
     ],

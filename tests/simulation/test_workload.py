@@ -10,6 +10,8 @@ POLICY = tg.ReshapedThompson(PROBLEM)
 WRONG = [
     ({"horizon": 0}, "horizon must be an integer from 1 to 2147483647, got 0"),
     ({"episodes": 0}, "episodes must be an integer from 1 to 4294967039, got 0"),
+    ({"episodes": 2**32}, "episodes must be an integer from 1 to 4294967039, got 4294967296"),
+    ({"purpose": 1.5}, "purpose must be a Purpose, such as tsgrad.Purpose.EVALUATION, got float"),
     ({"seed": -1}, "seed must be an integer from 0 to 18446744073709551615, got -1"),
     ({"first_episode": 100}, "first_episode must be a multiple of 256, got 100"),
     ({"precision": "double"}, "precision must be one of float32, float64, got 'double'"),
@@ -18,7 +20,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), WRONG, ids=[next(iter(change)) for change, _ in WRONG])
+@pytest.mark.parametrize(("change", "message"), WRONG, ids=[str(change) for change, _ in WRONG])
 def test_workloads_are_checked(change, message):
     given = {"horizon": 5, "episodes": 10, "seed": 0, "purpose": tg.Purpose.TRAINING, **change}
     with pytest.raises(tg.BadInput) as caught:
@@ -26,6 +28,12 @@ def test_workloads_are_checked(change, message):
     assert str(caught.value) == message
     with pytest.raises(tg.BadInput):
         tg.gradient(PROBLEM, POLICY, tg.Estimator("mean", "null"), **given)
+
+
+def test_counts_of_numpy_are_counts():
+    given = {"horizon": 5, "episodes": 10, "seed": 1, "purpose": tg.Purpose.TRAINING}
+    kinds = {"horizon": np.int64, "episodes": np.uint16, "seed": np.uint8}
+    assert tg.Workload(**{**given, **{name: kind(given[name]) for name, kind in kinds.items()}}) == tg.Workload(**given)
 
 
 @pytest.mark.parametrize("engine", ["jax", "native"])

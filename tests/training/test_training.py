@@ -282,6 +282,8 @@ def test_keywords_are_the_settings():
 def test_a_policy_without_meta_parameters_is_refused():
     with pytest.raises(tg.BadInput, match="policy must have meta-parameters to train, got Thompson with none"):
         tg.train(HETERO, tg.Thompson(), **QUICK)
+    with pytest.raises(tg.BadInput, match=r"policy must be a SamplingPolicy, .*, got Greedy"):
+        tg.train(HETERO, tg.Greedy(), **QUICK)
 
 
 @pytest.mark.parametrize(
@@ -303,6 +305,8 @@ def test_a_policy_without_meta_parameters_is_refused():
         ({"engine": "abacus"}, "engine: input should be 'auto', 'jax' or 'native', got 'abacus'"),
         ({"iterations": 0}, "iterations: input should be greater than or equal to 1, got 0"),
         ({"clip_norm": 0}, "clip_norm: input should be greater than 0, got 0"),
+        ({"clip_norm": True}, "clip_norm: input should be a valid number, got True"),
+        ({"schedule": False}, "schedule: input should be 'cosine' or 'constant', got False"),
         ({"horizon": True}, "horizon must be a number, got True"),
         ({"episodes": "5"}, "episodes must be a number, got '5'"),
         ({"episodes": 5_000_000_000}, "episodes: input should be less than or equal to"),

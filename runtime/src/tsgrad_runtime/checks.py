@@ -4,7 +4,7 @@ import difflib
 import operator
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -45,11 +45,14 @@ def check_type(name: str, value: Any, kind: Any, *, remedy: str) -> None:
     >>> check_type("policy", 3, str, remedy="such as tsgrad.Thompson()")
     Traceback (most recent call last):
     tsgrad_runtime.checks.BadInput: policy must be a str, such as tsgrad.Thompson(), got int
+    >>> check_type("problem", 3, str | bytes, remedy="such as b''")
+    Traceback (most recent call last):
+    tsgrad_runtime.checks.BadInput: problem must be a str or bytes, such as b'', got int
     """
-    if isinstance(value, type) and isinstance(kind, type) and issubclass(value, kind):
+    if isinstance(value, type) and issubclass(value, kind):
         raise BadInput(f"{name} must be an object, got the class {value.__name__}: call it, {remedy}")
     if not isinstance(value, kind):
-        wanted = getattr(kind, "__name__", str(kind))
+        wanted = " or ".join(one.__name__ for one in get_args(kind) or (kind,))
         raise BadInput(f"{name} must be a {wanted}, {remedy}, got {type(value).__name__}")
 
 

@@ -10,7 +10,7 @@ from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count, check_share, check_type
 from tsgrad.estimate import Estimator, GradientName, episode_gradients
 from tsgrad.estimate.recorded import replayed_gradients
-from tsgrad.evaluate.innovations import Group, grouped, innovations
+from tsgrad.evaluate.innovations import LEAST_P, Group, grouped, innovations, p_of_permutations
 from tsgrad.evaluate.played_innovations import played_innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
 from tsgrad.problems import AnyProblem, FiniteArms
@@ -63,7 +63,7 @@ class Diagnosis(NamedTuple):
 
     gradient: GradientTest
     innovations: list[Group]
-    p_innovations: float  # the smallest of all groups and statistics, corrected for their number
+    p_innovations: float  # of all groups and statistics together
     level: float
     episodes: int
     turns: str = "pulls"  # of an arm, by which innovations are counted: its "batches" where users are one sum
@@ -165,7 +165,8 @@ def diagnose(
     The first test compares the gradient by `obs` with that by `bayes`; it sees only errors that move the gradient. The
     second compares rewards with what the model predicts. Where nothing is wrong, the probability that either raises
     the alarm is at most `level`. Where the posterior is an approximation, its own error would raise it: then episodes
-    are compared with as many that are simulated from the model itself, with the same policy.
+    are compared with as many that are simulated from the model itself, with the same policy, and rewards are unexpected
+    where halves of all these episodes, drawn at random, would seldom differ as much.
 
     In batches whose users are only counted, it is the sum of an arm's rewards at a step that is compared with sums that
     the model predicts. Rewards count when they were paid, not when they were seen. Gradients of batches are by scores,
@@ -224,10 +225,15 @@ def judged(seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], lev
     beside = expected and (expected.arm, expected.innovations)
     groups = grouped(seen.arm, seen.innovations, beside, pulls=seen.turns)
     p_values = [p for group in groups for p in group[-3:]]
+    p_smallest = min(1.0, len(p_values) * min(p_values)) if p_values else 1.0
+    if beside is not None:
+        p_of_any = p_of_permutations(seen.arm, seen.innovations, beside, pulls=seen.turns)
+        # Fewer permutations were tried than a smaller chance would take.
+        p_smallest = min(p_of_any, p_smallest) if p_of_any <= LEAST_P else p_of_any
     return Diagnosis(
         _gradient_test(seen.gradients, expected and expected.gradients, names),
         groups,
-        min(1.0, len(p_values) * min(p_values)) if p_values else 1.0,
+        p_smallest,
         level,
         len(seen.innovations),
         "batches" if seen.of_sums else "pulls",

@@ -1,6 +1,7 @@
 """Innovations: how each reward compares with what the model expected of it, on the scale of a standard normal."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -21,6 +22,10 @@ from tsgrad.streams import Address, Noise, Purpose, Stream
 EXPECTED = 255  # rewards that the model expects, drawn for each one that came
 _FEWEST = 30  # innovations that a group must have to be tested
 TAIL = 2.0  # beyond how many standard deviations an innovation counts as one of the tails
+_PERMUTATIONS, _AT_ONCE = 999, 37
+LEAST_P = 1 / (1 + _PERMUTATIONS)
+
+Named = tuple[int | None, int, int]  # a group: arm, first and last pull
 
 
 class Group(NamedTuple):
@@ -113,24 +118,25 @@ def grouped(arm: Any, found: FloatArray, expected: tuple[Any, FloatArray] | None
     return groups
 
 
-def _members(arm: Any, found: FloatArray, pulls: int) -> dict[tuple[int | None, int, int], FloatArray]:
+def _members(arm: Any, found: FloatArray, pulls: int) -> dict[Named, FloatArray]:
     """The innovations of each group that has enough of them, by arm and first and last pull."""
+    members = {named: found[inside] for named, inside in _groups(arm, found.shape, pulls)}
+    return {named: those for named, those in members.items() if len(those) >= _FEWEST}
+
+
+def _groups(arm: Any, shape: tuple[int, ...], pulls: int) -> Iterator[tuple[Named, Any]]:
+    """Every group, by arm and first and last pull, and which innovations are in it [N, M]."""
     if arm is None:
         arms: list[int | None] = [None]
-        arm = np.zeros(found.shape, dtype=int)
+        arm = np.zeros(shape, dtype=int)
     else:
         arms = list(range(int(arm.max()) + 1))
     played = arm[:, :, None] == np.arange(len(arms))
     pull = np.take_along_axis(np.cumsum(played, axis=1), arm[:, :, None], axis=2)[:, :, 0]
     edges = [0, *(2**power for power in range(pulls.bit_length() + 1))]
     spans = [(1, pulls), *((low + 1, high) for low, high in itertools.pairwise(edges))]
-    groups = {}
-    for which in arms:
-        for first, last in spans:
-            members = found[(arm == (which or 0)) & (pull >= first) & (pull <= last)]
-            if len(members) >= _FEWEST:
-                groups[which, first, last] = members
-    return groups
+    for which, (first, last) in itertools.product(arms, spans):
+        yield (which, first, last), (arm == (which or 0)) & (pull >= first) & (pull <= last)
 
 
 def _group(arm: int | None, first: int, last: int, members: FloatArray, beside: FloatArray | None) -> Group:
@@ -162,3 +168,37 @@ def _same_mean(ours: FloatArray, theirs: FloatArray) -> float:
     if np.ptp(ours) == np.ptp(theirs) == 0:
         return float(ours[0] == theirs[0])
     return float(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
+
+
+def p_of_permutations(arm: Any, found: FloatArray, expected: tuple[Any, FloatArray], *, pulls: int) -> float:
+    """The chance that groups differ as much from those expected as they do, where the model is right.
+
+    Then any half of all episodes could have been the ones expected: the statistic that differs most, of all groups, is
+    held against what it is for halves that are drawn at random. That has the level asked for, whatever depends on what.
+    """
+    number, total = len(found), np.concatenate([found, expected[1]])
+    arms = None if arm is None else np.concatenate([arm, expected[0]])
+    sums, sizes = [], []  # over each episode, [G, N]; the sums add up to zero
+    for _, inside in _groups(arms, total.shape, pulls):
+        if min(inside[:number].sum(), inside[number:].sum()) >= _FEWEST:
+            for statistic in (total, total**2, np.abs(total) > TAIL):
+                spread = np.std(statistic[inside])
+                scaled = (statistic - np.mean(statistic[inside])) / spread if spread > 0 else 0.0 * total
+                sums.append(np.sum(np.where(inside, scaled, 0.0), axis=1))
+                sizes.append(np.sum(inside, axis=1, dtype=float))
+    if not sums:
+        return 1.0
+    values, counts = np.array(sums).T, np.array(sizes).T
+
+    def farthest(half: FloatArray) -> FloatArray:
+        here = np.maximum(half @ counts, 1.0)
+        there = np.maximum(counts.sum(axis=0) - here, 1.0)
+        return np.asarray(np.max(np.abs(half @ values) * np.sqrt(1 / here + 1 / there), axis=1))
+
+    half = (np.arange(len(total)) < number).astype(float)
+    observed, generator = float(farthest(half[None])[0]), np.random.default_rng(0)
+    as_far = sum(
+        np.sum(farthest(generator.permuted(np.tile(half, (_AT_ONCE, 1)), axis=1)) >= observed * (1 - 1e-9))
+        for _ in range(_PERMUTATIONS // _AT_ONCE)
+    )
+    return float((1 + as_far) / (1 + _PERMUTATIONS))

@@ -133,7 +133,10 @@ def fit_prior(
     """
     check_choice("family", family, FAMILIES)
     if noise_std is not None:
-        noise_std = float(check_array("noise_std", noise_std, above=0))
+        known = check_array("noise_std", noise_std, above=0)
+        if known.ndim:
+            raise BadInput(f"noise_std must be one number, got {noise_std!r:.80}")
+        noise_std = float(known)
     law: Family = family_of(family, noise_std)
     units = _units(read_log(log), family, arm, reward, experiment, pulls)
     if len(units.pulls) < 2:

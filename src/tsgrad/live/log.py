@@ -22,7 +22,7 @@ def read_log(log: str | Path | Mapping[str, Any]) -> Table:
         return _from_file(check_path("log", log))
     try:
         columns = {str(name): np.asarray(log[name]) for name in log}
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, LookupError, ValueError):
         raise BadInput(f"log must be a CSV or Parquet file, or columns by name, got {type(log).__name__}") from None
     lengths = {len(column) if column.ndim == 1 else -1 for column in columns.values()}
     if len(lengths) != 1 or lengths & {-1, 0}:

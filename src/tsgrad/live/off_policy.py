@@ -111,7 +111,7 @@ def evaluate_log(
 
 def _propensities(table: Table, name: str) -> FloatArray:
     """The probability with which each logged arm was chosen."""
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise BadInput(
             f"propensity: the log has no column {name!r:.40}: name another, or replay a policy, which needs none"
         )

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tsgrad.artefact import write_json, write_text
-from tsgrad.checks import BadInput, check_choice, check_path
+from tsgrad.checks import BadInput, check_choice, check_path, check_type, needs_extra
 from tsgrad.evaluate import compare
 from tsgrad.live.export import exported
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
-from tsgrad.problems import FiniteArms
-from tsgrad.registry import registered_name
-from tsgrad.training import Run, RunFolder, train
+from tsgrad.problems import FiniteArms, Problem
+from tsgrad.registry import registered_name, to_data
+from tsgrad.training import Run, RunFolder, resume, train
 from tsgrad_runtime.artefact import read_artefact
 
 if TYPE_CHECKING:
     from tsgrad_runtime.ledger import Ledger
 
+RESULT = "retuned.md"  # written last
 LOSS_Z = 2.0  # standard errors by which the new policy may not be worse where its prior is uncertain
 
 
@@ -60,7 +61,8 @@ def retune(
     Args:
         folder: of the run whose policy was deployed.
         ledger: of the experiment in which it was deployed: `tsgrad_runtime.ledger.Ledger("sqlite:///a.db")`.
-        out: a new folder for the new run. It gets `next.json`, the policy to deploy, only if that is better.
+        out: a new folder for the new run. It gets `next.json`, the policy to deploy, only if that is better. Where a
+            retuning was stopped in it, the same call goes on.
         training: settings of the training, if other than the defaults. Horizon and conditions are those of the run.
         episodes: on which the two policies are compared where the prior is uncertain.
 
@@ -76,7 +78,15 @@ def retune(
     running experiment* goes all the way there.
 
     """
-    before = RunFolder(check_path("folder", folder)).run()
+    with needs_extra("live"):
+        from tsgrad_runtime.ledger import Ledger
+
+    check_type("ledger", ledger, Ledger, remedy="such as tsgrad_runtime.ledger.Ledger('sqlite:///a.db')")
+    folder, out, settings = check_path("folder", folder), check_path("out", out), {} if training is None else training
+    check_type("training", settings, Mapping, remedy="such as {'iterations': 60}")
+    if "horizon" in settings:
+        raise BadInput("training must leave the horizon out: it is that of the deployed policy")
+    before = RunFolder(folder).run()
     model, horizon = before.problem.model, before.provenance["horizon"]
     family = check_choice("problem of the run", registered_name(type(model)) or "one of your own", FAMILIES)
     assert isinstance(model, FiniteArms)
@@ -87,7 +97,11 @@ def retune(
     log = {name: np.array([table[name][row] for row in rows]) for name in ("arm", "reward")}
     fit = fit_prior(log, family=family)
     problem = fit.problem(arms=model.arms)
-    run = train(problem, before.policy, out=out, horizon=horizon, conditions=before.conditions, **(training or {}))
+    settings = {"horizon": horizon, **settings}
+    if _was_stopped(out, problem, settings):
+        run = resume(out)
+    else:
+        run = train(problem, before.policy, out=out, conditions=before.conditions, **settings)
     compared = compare(
         fit.uncertain(arms=model.arms),
         {"deployed": before.policy, "new": run.policy},
@@ -100,12 +114,12 @@ def retune(
     gain, error = compared.difference("deployed", "new")
     retuned = Retuned(fit, run, bool(run.improved and gain > -LOSS_Z * error), gain, error)
     if retuned.replaces:
-        name, content = _deployed(ledger, table["policy"][-1], check_path("folder", folder) / "policy.json")
+        name, content = _deployed(ledger, table["policy"][-1], folder / "policy.json")
         lineage = [{**run.provenance, "from": name}, *content.get("lineage", [])]
         names = content.get("arms", ())
         arms = names if len(names) == model.arms else None
-        write_json(Path(out) / "next.json", "policy", run.content(arms=arms, lineage=lineage))
-    write_text(Path(out) / "retuned.md", f"{retuned}\n")
+        write_json(out / "next.json", "policy", run.content(arms=arms, lineage=lineage))
+    write_text(out / RESULT, f"{retuned}\n")
     return retuned
 
 
@@ -116,3 +130,17 @@ def _deployed(ledger: "Ledger", name: str, path: Path) -> tuple[str, dict[str, A
         return name, content
     artefact = read_artefact(path)
     return artefact.name, artefact.content
+
+
+def _was_stopped(out: Path, problem: Problem, settings: Mapping[str, Any]) -> bool:
+    """Whether a folder holds a retuning that did not come to its end, of the same prior and settings."""
+    if not (out / "config.toml").exists() or (out / RESULT).exists():
+        return False
+    begun = RunFolder(out).configuration()
+    used = begun.training.model_dump()
+    if begun.problem != to_data(problem) or used != {**used, **settings}:
+        raise BadInput(
+            f"out: {out} holds a run with other settings, or another prior than the ledger now suggests: choose another"
+            " folder"
+        )
+    return True

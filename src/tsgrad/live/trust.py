@@ -103,6 +103,7 @@ def robustness(
         ['As assumed', 'Prior worth a quarter of what was assumed']
 
     """
+    check_type("policy", policy, Run | Saved | Policy, remedy="such as tsgrad.load('policy.json')")
     tuned = _known(policy)
     problem = tuned.problem if problem is None else problem
     horizon = tuned.horizon if horizon is None else horizon
@@ -112,7 +113,9 @@ def robustness(
         raise BadInput(f"{missing} must be given: {type(tuned.policy).__name__} doesn't say what it was tuned for")
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.BernoulliBandit(arms=3)")
     check_count("horizon", horizon, least=2)
+    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=100)")
     plain = Thompson() if reference is None else reference
+    check_type("reference", plain, Policy, remedy="such as tsgrad.Thompson()")
     kept: list[Kept] = []
     for scenario in scenarios(problem, horizon, conditions, tuned.policy, plain):
         found = compare(

@@ -1,11 +1,12 @@
 """Policy files that can be played: the policy, what it prepares to be, its problem, horizon and arm names."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tsgrad.artefact import write_json
-from tsgrad.checks import BadInput, check_count
+from tsgrad.checks import BadInput, check_count, check_path
 from tsgrad.policies.base import Policy, prepared
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import registered_name, to_data
@@ -49,7 +50,7 @@ def write_policy(
     ['red', 'blue']
 
     """
-    write_json(path, "policy", policy_content(policy, problem, horizon, arms, lineage, expected))
+    write_json(check_path("path", path), "policy", policy_content(policy, problem, horizon, arms, lineage, expected))
 
 
 def policy_content(
@@ -69,18 +70,28 @@ def policy_content(
         content["plays"] = to_data(ready)
     if arms is not None:
         content["arms"] = check_names(arms, problem)
-    if lineage:
+    if _is_told("lineage", lineage, list | tuple, "a list of tables"):
         content["lineage"] = list(lineage)
-    if expected:
-        content["expected"] = dict(expected)
+    if _is_told("expected", expected, dict, "a table of numbers"):
+        content["expected"] = expected
     return content
+
+
+def _is_told(name: str, value: Any, kind: Any, wanted: str) -> bool:
+    """Whether there is anything to write; BadInput where it is not what files can hold."""
+    try:
+        if value is None or (isinstance(value, kind) and json.dumps(value, allow_nan=False)):
+            return bool(value)
+    except (TypeError, ValueError, RecursionError):
+        pass
+    raise BadInput(f"{name} must be {wanted}, of text and finite numbers, got {value!r:.80}")
 
 
 def check_names(arms: Sequence[str], problem: AnyProblem) -> list[str]:
     """Names of the arms of a problem, one each."""
     model = problem.model
     count = model.arms if isinstance(model, FiniteArms) else 0
-    names = list(arms)
-    if len(names) != count or len(set(names)) != count or not all(isinstance(name, str) and name for name in names):
-        raise BadInput(f"arms must be {count} different names, one per arm, got {names!r:.80}")
+    names = list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str) else []
+    if not all(isinstance(name, str) and name for name in names) or not len(set(names)) == len(names) == count:
+        raise BadInput(f"arms must be {count} different names, one per arm, got {arms!r:.80}")
     return names

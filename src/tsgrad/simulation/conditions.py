@@ -259,17 +259,22 @@ def _steps(number: int) -> str:
     return "step" if number == 1 else "steps"
 
 
+def _is_single(value: Any) -> bool:
+    """Whether something is no list; lists of different lengths have no shape to ask for."""
+    return not isinstance(value, list | tuple) and np.ndim(value) == 0
+
+
 def _check_batch(batch: Any) -> int | tuple[int, ...]:
-    if np.ndim(batch) == 0:
+    if _is_single(batch):
         return check_count("batch", batch, least=1, most=MOST_USERS)
-    if np.ndim(batch) != 1 or not len(batch):
-        raise BadInput(f"batch must be one number or one per step, got shape {np.shape(batch)}")
+    if not len(batch) or not all(map(_is_single, batch)):
+        raise BadInput(f"batch must be one number or one per step, got {batch!r:.80}")
     sizes = tuple(check_count(f"batch[{step}]", size, least=1, most=MOST_USERS) for step, size in enumerate(batch))
     return 1 if set(sizes) == {1} else sizes
 
 
 def _check_delay(delay: Any) -> Any:
-    if np.ndim(delay) == 0:
+    if _is_single(delay):
         return check_count("delay", delay, least=0, most=LONGEST_DELAY)
     chances = check_array("delay", delay)
     if chances.ndim != 1 or not chances.size or chances.size > LONGEST_DELAY:

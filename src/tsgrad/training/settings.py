@@ -352,6 +352,8 @@ def _one_line(model: type[pydantic.BaseModel], error: Any) -> str:
             return str(unknown)
     if error["type"] == "missing":
         return f"{key} is missing: it must be given"
+    if error["type"] == "dict_type":
+        return f"{key} must be a table, got {error['input']!r:.80}"
     message: str = error["msg"].removeprefix("Value error, ")
     if isinstance(error.get("ctx", {}).get("error"), BadInput):
         return message

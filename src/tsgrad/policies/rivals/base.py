@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray, Leaf
-from tsgrad.checks import BadInput
+from tsgrad.checks import BadInput, check_type
 from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.index import IndexPolicy, check_size
 from tsgrad.problems import AnyProblem, BetaArm, Context, NormalArm, Problem, TabledArms
@@ -45,6 +45,8 @@ def check_applies(rival: Rival, problem: AnyProblem) -> Any:
     3
 
     """
+    check_type("rival", rival, Rival, remedy="such as tsgrad.Greedy()")
+    check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     model = problem.model
     if not rival.applies(model):
         names = ", ".join(sorted(cls.__name__ for cls in _concrete(Rival) if cls.applies(model))) or "none"
