@@ -77,8 +77,8 @@ def batches(parts: Parts) -> list[str]:
         columns = ["users per batch", "metric, gradient", "variance (trace)", "off by", "largest error"]
         memory = ", ".join(f"{taken:,.0f} MB for {int(users):,}" for users, taken in results["megabytes"].items())
         lines += [
-            "The largest error is that of a meta-parameter, in standard errors of an estimate from 10,000 episodes; from"
-            f" {results['episodes']:,} episodes it is known to {(10_000 / results['episodes']) ** 0.5:.2g}.",
+            "The largest error is that of a meta-parameter, in standard errors of an estimate from 10,000 episodes;"
+            f" from {results['episodes']:,} episodes it is known to {(10_000 / results['episodes']) ** 0.5:.2g}.",
             "",
             *table(columns, rows),
             "",
