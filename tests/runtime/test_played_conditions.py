@@ -52,6 +52,9 @@ def test_arms_come_and_go():
     assert set(played[2:]) == {"b", "c"}
     with pytest.raises(BadInput, match="available must name an arm that is there at step 4"):
         one.decide(available=["a"])
+    one.add_arm("d", alpha=1.0, beta=1.0)  # with no plan: it stays
+    assert one.scene().arms_left.tolist() == [1, 1, 1, 1]
+    assert one.scene().available.tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize(
