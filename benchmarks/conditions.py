@@ -3,12 +3,14 @@ rival that applies, and the policy that was trained without conditions, on the s
 the pretrained policy: to train one of its own, user by user, would take days. Rivals that plan every step anew, which
 takes a hundred microseconds and more, play no more episodes than 200,000 plans make.
 
-    python benchmarks/conditions.py [a b c d e f g] [--episodes 50000]
+    python benchmarks/conditions.py [a "a in proportion" b "b with floor and delay" c d e f g] [--episodes 50000]
 """
 
 import argparse
 import time
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import tsgrad as tg
 from measure import write
@@ -69,7 +71,17 @@ def applicable(case: Case) -> dict[str, Any]:
             print(f"  without {name}: {reason}")
             continue
         found[name] = build()
+    if case.conditions.available is not None and "Gittins" in found:
+        found["Gittins by schedule"] = scheduled_gittins(case)
     return found
+
+
+def scheduled_gittins(case: Case) -> tg.IndexPolicy:
+    """The index of every arm with the steps that are left while it is there, in place of those of the experiment."""
+    table = tg.FiniteHorizonGittins().prepare(case.problem, case.horizon).table
+    left = np.cumsum(case.conditions.mask(case.horizon)[::-1], axis=0)[::-1]
+    rows = np.broadcast_to(np.arange(len(table)), left.shape[1])[:, None]  # arms that are alike share one
+    return tg.IndexPolicy(table=table[rows, case.horizon - np.maximum(left, 1).T])
 
 
 def trained_without(case: Case) -> tg.Policy:
@@ -90,7 +102,7 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=50_000)
     options = parser.parse_args()
     for name, case in cases().items():
-        if options.names and name[0] not in options.names:
+        if options.names and name not in options.names:
             continue
         print(f"{name}: {case.conditions.words(case.horizon)}", flush=True)
         began = time.perf_counter()

@@ -70,12 +70,22 @@ def batches(parts: Parts) -> list[str]:
                 row["gradient"],
                 text(row["variance"]),
                 percent(row["bias"]),
-                f"{row['largest z']:.1f}",
+                f"{row['standard errors of 10,000']:.2f}",
             ]
             for row in results["rows"]
         ]
-        columns = ["users per batch", "metric, gradient", "variance (trace)", "off by", "largest z"]
-        lines += [*table(columns, rows), "", *_seconds(results["seconds"]), f"Ratio: {results['ratio']:.2f}.", ""]
+        columns = ["users per batch", "metric, gradient", "variance (trace)", "off by", "largest error"]
+        memory = ", ".join(f"{taken:,.0f} MB for {int(users):,}" for users, taken in results["megabytes"].items())
+        lines += [
+            "The largest error is that of a meta-parameter, in standard errors of an estimate from 10,000 episodes;"
+            f" from {results['episodes']:,} episodes it is known to {(10_000 / results['episodes']) ** 0.5:.2g}.",
+            "",
+            *table(columns, rows),
+            "",
+            *_seconds(results["seconds"]),
+            f"Ratio: {results['ratio']:.2f}. Most memory of a process, by users of a batch: {memory}.",
+            "",
+        ]
     return lines
 
 

@@ -8,7 +8,7 @@ import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad.live.scenarios import delayed, lasting, scenarios, spread, with_noise, with_shifted_means, with_strength
 from tsgrad.live.trust import Kept, Robustness
-from tsgrad.policies import ReshapedGaussian
+from tsgrad.policies import Bonus, ReshapedGaussian
 from tsgrad.policies.own_clock import with_own_clock
 
 pytestmark = pytest.mark.formulas
@@ -79,6 +79,14 @@ def test_a_policy_with_its_own_clock_plays_on_as_at_its_last_step():
     law = with_own_clock(tuned, 4).law(problem, problem.prior(6), None, tg.Context(), tg.Clock(6, 6))
     last = tuned.law(problem, problem.prior(4), None, tg.Context(), tg.Clock(4, 4))
     np.testing.assert_allclose(law.scale, last.scale)
+    timed = Bonus(bonus=[0.0, 1.0, 0.0], log_spread=[0.0] * 3, most_left=4, least_known=0.25, most_known=6)
+    left = {4: tg.Clock(2, 4, jnp.array([3, 1, 3])), 6: tg.Clock(2, 6, jnp.array([5, 1, 5]))}  # one arm leaves
+    own, longer = (
+        policy.law(problem, problem.prior(6), None, tg.Context(), left[horizon]).location
+        for policy, horizon in ((timed, 4), (with_own_clock(timed, 4), 6))
+    )
+    np.testing.assert_array_equal(own, longer)
+    assert own[0] != own[1]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: type(problem).__name__)

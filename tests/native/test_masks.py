@@ -11,7 +11,7 @@ import pytest
 
 import tsgrad as tg
 from tsgrad import native
-from tsgrad.policies import parameter_vector, with_parameters
+from tsgrad.policies import parameter_vector, prepared, with_parameters
 from tsgrad.streams import Address, Stream
 
 T, N = 9, 40
@@ -27,6 +27,11 @@ def moved(problem):
     policy = tg.ReshapedThompson(problem)
     vector = parameter_vector(policy)
     return with_parameters(policy, vector + 0.3 * np.random.default_rng(1).standard_normal(vector.shape))
+
+
+def bonus(problem):
+    policy = prepared(tg.BonusThompson(problem, degree=2), problem, T)
+    return with_parameters(policy, 0.3 * np.random.default_rng(1).standard_normal(parameter_vector(policy).shape))
 
 
 def random_mask(arms, steps=T):
@@ -45,7 +50,7 @@ def index_policy(cells):
 CASES = {
     "gaussian, plain": (GAUSSIAN, tg.Thompson()),
     "gaussian, reshaped": (GAUSSIAN, moved(GAUSSIAN)),
-    "gaussian, bonus": (GAUSSIAN, tg.BonusThompson(GAUSSIAN).prepare(GAUSSIAN, T)),
+    "gaussian, bonus": (GAUSSIAN, bonus(GAUSSIAN)),
     "gaussian, index": (GAUSSIAN, index_policy(T)),
     "bernoulli, plain": (BERNOULLI, tg.Thompson()),
     "bernoulli, reshaped": (BERNOULLI, moved(BERNOULLI)),

@@ -46,6 +46,21 @@ def test_the_law():
     np.testing.assert_allclose(law.scale, moments.std * np.exp(log_spread), rtol=1e-5)
 
 
+@pytest.mark.formulas
+def test_an_arm_that_leaves_has_the_steps_until_then():
+    """Each arm's value is drawn as if all arms had as many steps left as it has."""
+    ready, belief = prepared(moved(ALIKE), ALIKE, 10), ALIKE.prior(10)
+
+    def law(clock):
+        found = ready.law(ALIKE, belief, None, tg.Context(), clock)
+        return np.stack([found.location, found.scale])
+
+    with_schedule = law(Clock(4, 10, jnp.array([7, 3, 0])))
+    alone = [law(Clock(11 - left, 10))[:, arm] for arm, left in enumerate((7, 3, 1))]  # none left is as one
+    np.testing.assert_allclose(with_schedule, np.stack(alone, axis=1), rtol=1e-6)
+    assert len(set(with_schedule[0].tolist())) == 3
+
+
 @pytest.mark.parametrize("horizon", [1, 2])
 def test_gradients_are_exact(horizon):
     """Two estimators, 16 meta-parameters: a false alarm once in 1,000 seeds."""

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import tsgrad as tg
-from tsgrad.policies import Clock, parameter_vector, prepared, with_parameters
+from tsgrad.policies import parameter_vector, prepared, with_parameters
 from tsgrad_runtime.artefact import Artefact, read_artefact
-from tsgrad_runtime.conditions import left_to_chance
+from tsgrad_runtime.conditions import conditions_of, left_to_chance
 from tsgrad_runtime.laws import CategoricalLaw, ProductLaw
 from tsgrad_runtime.policies import Scene
 from tsgrad_runtime.policies.base import Sampling
@@ -100,12 +100,15 @@ class Played(NamedTuple):
         features = None if features is None else np.asarray(features)
         model, policy = self.artefact.model, self.artefact.policy
         fixed = getattr(model, "features", None)
+        given = None if self.available is None else {"available": self.available.tolist()}
+        conditions = conditions_of(given, self.horizon, model.arms)
         for episode in range(len(arms)):
             belief, memory = model.prior(), policy.start(model)
             for t in range(1, self.horizon + 1):
                 seen = fixed if features is None else features[episode, t - 1]
-                mask = None if self.available is None else self.available[t - 1]
-                yield episode, Scene(model, belief, memory, seen, mask, t, self.horizon)
+                there = () if conditions is None else (conditions.available[t - 1], conditions.arms_left[t - 1])
+                mask, left = there or (None, None)
+                yield episode, Scene(model, belief, memory, seen, mask, t, self.horizon, left)
                 arm = arms[episode, t - 1]
                 arm = arm if np.ndim(arm) else int(arm)
                 reward = float(rewards[episode, t - 1])
@@ -161,12 +164,11 @@ def has_exact_shares(found):
 def shares_apart(found):
     """The largest difference of the chance of an arm between the runtime and the simulator, over all beliefs."""
     ready = prepared(found.policy, found.problem, found.horizon)
-    available = found.available
+    conditions = tg.Conditions(available=found.available)
 
     def of_step(belief, memory, context, t):
-        mask = None if available is None else jnp.asarray(available)[t - 1]
-        context = context._replace(available=mask)
-        return ready.shares(found.problem.model, belief, memory, context, Clock(t, found.horizon))
+        clock = conditions.clock(t, found.horizon)
+        return ready.shares(found.problem.model, belief, memory, conditions.applied(context, t), clock)
 
     with jax.enable_x64(True):
         steps = found.trajectories

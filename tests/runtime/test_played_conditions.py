@@ -46,11 +46,15 @@ def test_a_floor_is_part_of_chances_and_choices():
 
 def test_arms_come_and_go():
     one = agent(4, available=[[1, 2], [1, 4], [3, 4]])
+    assert one.scene().arms_left.tolist() == [2, 4, 2]
     played = [one.decide().arm for _ in range(40)]
     assert set(played[:2]) <= {"a", "b"}
     assert set(played[2:]) == {"b", "c"}
     with pytest.raises(BadInput, match="available must name an arm that is there at step 4"):
         one.decide(available=["a"])
+    one.add_arm("d", alpha=1.0, beta=1.0)  # with no plan: it stays
+    assert one.scene().arms_left.tolist() == [1, 1, 1, 1]
+    assert one.scene().available.tolist() == [False, True, True, True]
 
 
 @pytest.mark.parametrize(

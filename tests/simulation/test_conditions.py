@@ -13,7 +13,7 @@ import exact_conditions
 import tsgrad as tg
 from false_alarms import largest_z, z_bound
 from tsgrad import native
-from tsgrad.policies import SamplesWorlds
+from tsgrad.policies import SamplesWorlds, parameter_vector, with_parameters
 
 HORIZON = 6
 MISSING = np.arange(HORIZON)[:, None] % 3 == np.arange(3)
@@ -60,7 +60,9 @@ def test_engines_agree_under_masks(problem, policy):
 )
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_gradients_of_every_pair_agree_under_masks(problem, family):
-    policy = family(problem)
+    start = family(problem)
+    vector = parameter_vector(start)
+    policy = with_parameters(start, vector + 0.3 * np.random.default_rng(1).standard_normal(vector.shape))
     where = {"horizon": HORIZON, "episodes": 300, "seed": 5, "precision": "float64"}
     estimators = {pair: tg.Estimator(*pair.split("/")) for pair in PAIRS}
     conditions = tg.Conditions(available=AVAILABLE)
@@ -212,6 +214,16 @@ def test_time_is_counted_in_users():
     conditions = tg.Conditions(batch=[3, 5, 2])
     clocks = [conditions.clock(jnp.int32(step), 3) for step in (1, 2, 3)]
     assert [(int(clock.t), clock.horizon) for clock in clocks] == [(1, 10), (4, 10), (9, 10)]
+    assert all(clock.left_with_arms == clock.left for clock in clocks)
+
+
+@pytest.mark.parametrize(
+    "available", [[[1, 3], [2, 2], [3, 3]], [[True, False, False], [True, True, False], [True, False, True]]]
+)
+def test_users_are_counted_while_an_arm_is_there(available):
+    conditions = tg.Conditions(batch=[3, 5, 2], available=available)
+    left = [conditions.clock(jnp.int32(step), 3).left_with_arms.tolist() for step in (1, 2, 3)]
+    assert left == [[10, 5, 2], [7, 5, 2], [2, 0, 2]]
 
 
 @pytest.mark.parametrize(

@@ -153,12 +153,12 @@ class Agent:
         plain = context is None and not self.model.contexts
         if plain and names in self._scenes:
             return self._scenes[names]
-        t = min(self.steps + 1, self.artefact.horizon)
+        t, horizon, staying = min(self.steps + 1, self.artefact.horizon), self.artefact.horizon, None
         mask = None if names is None and not self.withdrawn else self._mask(names)
         if self.conditions is not None:
-            t, mask = self._under_conditions(self.conditions, mask)
+            t, mask, staying = self._under_conditions(self.conditions, mask)
         features = self._features(context, t)
-        scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon)
+        scene = Scene(self.model, self.belief, self.memory, features, mask, t, horizon, staying)
         if plain and len(self._scenes) < _MOST_SCENES:
             self._scenes[names] = scene
         return scene
@@ -191,16 +191,19 @@ class Agent:
         shares = self.policy.shares(scene, generator)
         return shares if self.conditions is None else self.conditions.floored(shares, scene.available)
 
-    def _under_conditions(self, conditions: Conditions, mask: Any) -> tuple[int, Any]:
-        """The time of the step that is under way, and which arms there are at it."""
+    def _under_conditions(self, conditions: Conditions, mask: Any) -> tuple[int, Any, Any]:
+        """The time of the step that is under way, which arms there are at it, and how long they stay."""
         step = conditions.step(self.steps)
-        if conditions.available is not None:
-            # Arms that were added since come with no plan.
-            there = np.append(conditions.available[step], np.ones(len(self.arms) - conditions.available.shape[1], bool))
-            mask = there if mask is None else mask & there
-            if not mask.any():
-                raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
-        return conditions.first_user(step), mask
+        t = conditions.first_user(step)
+        if conditions.available is None:
+            return t, mask, None
+        # Arms that were added since come with no plan.
+        added = np.ones(len(self.arms) - conditions.available.shape[1], bool)
+        there = np.append(conditions.available[step], added)
+        mask = there if mask is None else mask & there
+        if not mask.any():
+            raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
+        return t, mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
 
     def _chance(self, scene: Scene, arm: Any) -> float | None:
         return None if self.model.arms is None else float(self.shares(scene)[arm])

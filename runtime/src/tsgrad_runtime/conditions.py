@@ -13,7 +13,8 @@ from tsgrad_runtime.streams import Noise
 
 class Conditions(NamedTuple):
     """Steps of users who all see the same belief. Axes: `ends` [T], the users up to the end of each step; `available`
-    [T, K], or None where all arms are there at all times.
+    [T, K] and `arms_left` [T, K], how many users are yet to come from each step on while each arm is there, one at
+    least; both None where all arms are there at all times.
 
         >>> week = conditions_of({"batch": 200, "floor": 0.02}, horizon=7, arms=10)
         >>> week.users, week.step(0), week.step(200), week.first_user(1)
@@ -23,6 +24,7 @@ class Conditions(NamedTuple):
     ends: Any
     floor: float
     available: Any
+    arms_left: Any
 
     @property
     def users(self) -> int:
@@ -81,8 +83,10 @@ def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | No
     floor = float(check_array("conditions: floor", table.get("floor", 0.0)))
     if not 0 <= floor * (arms or 1) <= 1 + 1e-12:
         raise BadInput(f"conditions: floor must be from 0 to one over the number of arms, got {floor}")
-    ends = np.cumsum(np.broadcast_to(np.asarray(counts, np.int64), (horizon,)))
-    return Conditions(ends, floor, _mask(table.get("available"), horizon, arms))
+    sizes = np.broadcast_to(np.asarray(counts, np.int64), (horizon,))
+    mask = _mask(table.get("available"), horizon, arms)
+    left = None if mask is None else np.maximum(np.cumsum((sizes[:, None] * mask)[::-1], axis=0)[::-1], 1)
+    return Conditions(np.cumsum(sizes), floor, mask, left)
 
 
 def _mask(available: Any, horizon: int, arms: int | None) -> Any:
@@ -94,4 +98,4 @@ def _mask(available: Any, horizon: int, arms: int | None) -> Any:
         given = (given[:, 0] <= steps) & (steps <= given[:, 1])
     if given.dtype != np.bool_ or given.shape != (horizon, arms) or not given.any(axis=1).all():
         raise BadInput(f"conditions: available must have an arm for each of {horizon} steps, got {available!r:.80}")
-    return given
+    return None if given.all() else given

@@ -39,8 +39,13 @@ class Bonus {
     const double least = std::log(policy.number("least_known")), known = std::log(policy.number("most_known"));
     both_ends_ = Real(least + known), inverse_range_ = Real(1 / range(known - least));
     const double most = std::log(policy.number("most_left"));
-    for (int t = 1; t <= horizon; ++t) {
-      const double scaled = (2 * std::log(double(horizon - t + 1)) - most) / range(most);
+    const Field* const left = policy.find("arms_left");
+    if (left && left->shape != std::vector<std::size_t>{static_cast<std::size_t>(horizon), static_cast<std::size_t>(count_)})
+      throw policy.wrong_shape("arms_left", "[" + std::to_string(horizon) + ", " + std::to_string(count_) + "]");
+    columns_ = left ? count_ : 1;
+    for (int place = 0; place < horizon * columns_; ++place) {
+      const double steps = left ? left->data[place] : horizon - place;
+      const double scaled = (2 * std::log(steps) - most) / range(most);
       double powers[kMostDegree + 1];
       chebyshev(std::clamp(scaled, -1.0, 1.0), powers);
       std::size_t term = 0;
@@ -124,10 +129,21 @@ class Bonus {
     for (int i = 2; i <= degree_; ++i) values[i] = 2 * x * values[i - 1] - values[i - 2];
   }
 
+  // Where the coefficients of an arm at a time are.
+  std::size_t place_of(int t, int k) const {
+    return (static_cast<std::size_t>(t - 1) * columns_ + (columns_ > 1 ? k : 0)) * (degree_ + 1);
+  }
+
+  // Whether an arm and the next have the same steps left, so that their scores can be summed first.
+  bool alike(int t, int k) const {
+    const Real* const left = left_.data() + place_of(t, k);
+    return columns_ == 1 || std::equal(left, left + degree_ + 1, left + degree_ + 1);
+  }
+
   template <class Contest>
   TSGRAD_INLINE void draw_arm(Cache& cache, Contest& contest, int t, int k, const Lanes<Real>& residual,
                               bool keep) const {
-    const std::size_t step = static_cast<std::size_t>(t - 1) * (degree_ + 1);
+    const std::size_t step = place_of(t, k);
     Lanes<Real> u, v, location, scale;
     u.fill(bonus_[step] + own_bonus_[k]), v.fill(spread_[step] + own_spread_[k]);
     for (int j = 1; j <= degree_; ++j) {
@@ -156,11 +172,13 @@ class Bonus {
 
   template <class Contest, class Score>
   void put_score(const Cache& cache, const Contest& contest, int t, const Score& score) const {
-    // The score in u and v of each arm, times Chebyshev's polynomials of what is known, summed over arms.
+    // The score in u and v of each arm, times Chebyshev's polynomials of what is known, summed over neighbouring arms
+    // with the same steps left.
     Lanes<Real> by_bonus[kMostDegree + 1], by_spread[kMostDegree + 1], first, square;
-    for (int j = 0; j <= degree_; ++j) by_bonus[j].fill(0), by_spread[j].fill(0);
     const std::size_t terms = term_count(degree_);
-    for (int k = 0; k < count_; ++k) {
+    for (int k = 0, sum_from = 0; k < count_; ++k) {
+      if (k == sum_from)
+        for (int j = 0; j <= degree_; ++j) by_bonus[j].fill(0), by_spread[j].fill(0);
       const Real* const location = cache.location.data() + row_of(k);
       const Real* const scale = cache.scale.data() + row_of(k);
       const Real* const std = cache.std.data() + row_of(k);
@@ -184,8 +202,20 @@ class Bonus {
         Real* const own_spread = own_bonus + row_of(count_);
         TSGRAD_EACH_LANE score.put(own_bonus, l, first[l]), score.put(own_spread, l, square[l]);
       }
+      if (k + 1 < count_ && alike(t, k)) continue;
+      if (sum_from == 0)
+        put_terms(by_bonus, by_spread, place_of(t, k), score);
+      else
+        put_terms(by_bonus, by_spread, place_of(t, k), score.adding());
+      sum_from = k + 1;
     }
-    const Real* const left = left_.data() + static_cast<std::size_t>(t - 1) * (degree_ + 1);
+  }
+
+  // The score in the coefficients, from sums over arms that have the same steps left.
+  template <class Score>
+  void put_terms(const Lanes<Real>* by_bonus, const Lanes<Real>* by_spread, std::size_t place, const Score& score) const {
+    const Real* const left = left_.data() + place;
+    const std::size_t terms = term_count(degree_);
     Real* row = score.rows;
     for (int j = 0; j <= degree_; ++j)
       for (int i = 0; i + j <= degree_; ++i, row += kLanes) {
@@ -201,10 +231,11 @@ class Bonus {
   const int count_;
   const bool own_;  // whether arms have terms of their own
   int degree_ = 0;
+  int columns_ = 1;  // K where arms come and go: the steps left are then each arm's own
   Real both_ends_, inverse_range_;  // of the logarithm of strength: their sum, and one over how far they are apart
   std::vector<ScoreRows> score_;
   std::vector<Real> own_bonus_, own_spread_;    // [K]
-  std::vector<Real> bonus_, spread_, left_;  // [T][degree + 1]: coefficients of T_j(y), and T_j(x)
+  std::vector<Real> bonus_, spread_, left_;  // [T][columns][degree + 1]: coefficients of T_j(y), and T_j(x)
 };
 
 }  // namespace tsgrad

@@ -160,6 +160,11 @@ def _check_available(available: Any, horizon: int, arms: int) -> np.ndarray[Any,
     return mask
 
 
+def _arms_left(available: np.ndarray[Any, np.dtype[np.bool_]]) -> FloatArray:
+    """How many steps are left from each on while each arm is there, [T, K]."""
+    return np.ascontiguousarray(np.cumsum(available[::-1], axis=0, dtype=np.float64)[::-1])
+
+
 def _calls(
     kernel: Kernel,
     *,
@@ -180,6 +185,7 @@ def _calls(
     """
     arms = next(iter(kernel.problem.values())).size
     mask = None if available is None else _check_available(available, horizon, arms)
+    schedule = {} if mask is None or kernel.law != "bonus" else {"arms_left": _arms_left(mask)}
     blocks = -(-episodes // compiled().BLOCK)
     for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {
@@ -187,7 +193,7 @@ def _calls(
             "law": kernel.law,
             "precision": precision,
             "problem": kernel.problem,
-            "policy": kernel.policy,
+            "policy": kernel.policy | schedule,
             "available": mask,
             "horizon": horizon,
             "seed": seed,

@@ -45,6 +45,9 @@ struct StepScore {
   TSGRAD_INLINE void put(Real* row, int l, Real score) const {
     row[l] = (Keep ? row[l] : 0) + (Factor ? factor[l] : Real(1)) * score;
   }
+
+  // For what comes of the same step later.
+  StepScore<Real, true, Factor, Expected> adding() const { return {rows, factor}; }
 };
 
 // The rows of the score in one field. They make as many meta-parameters as the field has numbers: one a row, or, where

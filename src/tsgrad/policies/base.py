@@ -25,12 +25,15 @@ _DRAWS = 10_000
 class Clock(NamedTuple):
     """Where in the episode a decision stands; t runs from 1 to the horizon T.
 
+    Where arms come and go by a schedule, `arms_left` says how many decisions are left while each arm is there.
+
     >>> Clock(t=50, horizon=50).fraction_left
     0.02
     """
 
     t: int | Integer[Array, ""]
     horizon: int
+    arms_left: Integer[Array, "K"] | None = None
 
     @property
     def left(self) -> int | Integer[Array, ""]:
@@ -40,6 +43,11 @@ class Clock(NamedTuple):
                 f"t must be from 1 to the horizon {self.horizon}, got {self.t}: policies end with their horizon"
             )
         return self.horizon - self.t + 1
+
+    @property
+    def left_with_arms(self) -> Any:
+        """How many decisions are left in which each arm can be played: one number where all arms stay, else [K]."""
+        return self.left if self.arms_left is None else self.arms_left
 
     @property
     def fraction_left(self) -> float | Float[Array, ""]:

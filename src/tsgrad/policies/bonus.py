@@ -59,8 +59,9 @@ class Bonus(Memoryless, SamplesArmValues):
     """Draws arm k's value from N(m + s u, (s exp v)^2), m and s the posterior's mean and standard deviation.
 
     u, the bonus, and v, the spread, are polynomials of x, the logarithm of the steps left, and y, that of the arm's
-    strength: how many rewards the belief about it is worth. Both are scaled to [-1, 1], from one step to `most_left`
-    and from `least_known` to `most_known`, which are those of the problem and the horizon where they are not given.
+    strength: how many rewards the belief about it is worth. An arm that leaves by a schedule has the steps left until
+    then: what is learned of it is of use no longer. Both are scaled to [-1, 1], from one step to `most_left` and from
+    `least_known` to `most_known`, which are those of the problem and the horizon where they are not given.
     `bonus` and `log_spread` are coefficients of T_i(x) T_j(y), T Chebyshev's polynomials, with i + j up to the degree,
     those of j = 0 first; `arm_bonus` and `arm_log_spread` are added for each arm. Axes: [D], [D], [K] or [0], the same.
     """
@@ -121,7 +122,7 @@ class Bonus(Memoryless, SamplesArmValues):
 
     def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> NormalLaw:
         moments = model.arm_moments(belief, context)
-        u, v = self._polynomials(clock.left, model.strength(belief, context))
+        u, v = self._polynomials(clock.left_with_arms, model.strength(belief, context))
         if self.arm_bonus.shape[0]:
             u, v = u + self.arm_bonus, v + self.arm_log_spread
         spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))

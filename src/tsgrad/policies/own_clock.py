@@ -34,6 +34,10 @@ class _GoesByOwnClock(SamplingPolicy):
 
     def law(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock) -> Law:
         own = Clock(jnp.minimum(clock.t, self.horizon), self.horizon)
+        if clock.arms_left is not None:
+            # Arms that stay until the end stay until that of its own clock.
+            until = jnp.minimum(clock.arms_left, own.left)
+            own = own._replace(arms_left=jnp.where(clock.arms_left == clock.left, own.left, until))
         return self.policy.law(model, belief, memory, context, own)
 
     def choose(self, model: Problem, draw: Any, context: Context) -> Any:

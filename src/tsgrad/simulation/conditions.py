@@ -5,6 +5,7 @@ there are and the least share of each, and what follows once the experiment has 
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Integer
@@ -194,23 +195,33 @@ class Conditions(eqx.Module):
         return self.batch if isinstance(self.batch, int) else jnp.asarray(self.batch)[t - 1]
 
     def clock(self, t: Integer[Array, ""], horizon: int) -> Clock:
-        """What a policy sees of the time at step t: the number of the step's first user, of all users."""
-        if self.every_user:
-            return Clock(t, horizon)
+        """What a policy sees of the time at step t: the number of the step's first user, of all users; and where arms
+        come and go, how many users are yet to come while each arm is there.
+        """
+        users, staying = self.users(horizon), None if self.available is None else self._arms_left(t, horizon)
         if isinstance(self.batch, int):
-            return Clock(1 + (t - 1) * self.batch, self.users(horizon))
-        return Clock(jnp.asarray(np.append(1, 1 + np.cumsum(self.batch)[:-1]))[t - 1], self.users(horizon))
+            return Clock(t if self.every_user else 1 + (t - 1) * self.batch, users, staying)
+        return Clock(jnp.asarray(np.append(1, 1 + np.cumsum(self.batch)[:-1]))[t - 1], users, staying)
+
+    def _arms_left(self, t: Integer[Array, ""], horizon: int) -> Integer[Array, "K"]:
+        steps = jnp.arange(1, horizon + 1)
+        there = jax.vmap(self._there)(steps) & (steps >= t)[:, None]
+        return jnp.sum(there * jnp.asarray(self.sizes(horizon), jnp.int32)[:, None], axis=0)
 
     def applied(self, context: Context, t: Integer[Array, ""]) -> Context:
         """What is seen before the choice at step t, under these conditions."""
         if self.available is None:
             return context
-        if self.available.dtype == np.bool_:
-            now = jnp.asarray(self.available)[t - 1]
-        else:
-            first, last = jnp.asarray(self.available).T
-            now = (first <= t) & (t <= last)
+        now = self._there(t)
         return context._replace(available=now if context.available is None else now & context.available)
+
+    def _there(self, t: Integer[Array, ""]) -> Bool[Array, "K"]:
+        """Which arms there are at step t; only where they come and go."""
+        assert self.available is not None
+        if self.available.dtype == np.bool_:
+            return jnp.asarray(self.available)[t - 1]
+        first, last = jnp.asarray(self.available).T
+        return (first <= t) & (t <= last)
 
     def mask(self, horizon: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which arms there are at each step, [T, K], on the host; only where they come and go."""

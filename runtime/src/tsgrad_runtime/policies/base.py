@@ -13,7 +13,9 @@ from tsgrad_runtime.streams import Noise
 
 
 class Scene(NamedTuple):
-    """What a decision is made from. `available` is a mask [K] or None; t runs from 1 to the horizon."""
+    """What a decision is made from. `available` is a mask [K] or None; t runs from 1 to the horizon; `arms_left` says
+    how many decisions are left while each arm is there, [K], where arms come and go by a schedule.
+    """
 
     model: Model
     belief: Belief
@@ -22,6 +24,7 @@ class Scene(NamedTuple):
     available: Any
     t: int
     horizon: int
+    arms_left: Any = None
 
     @property
     def left(self) -> int:

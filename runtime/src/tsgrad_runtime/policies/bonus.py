@@ -60,7 +60,10 @@ class Bonus(Sampling):
 
     def law(self, scene: Scene) -> Law:
         mean, std, of_known = self._known(scene)
-        moved = self._now(scene.left) @ of_known
+        if scene.arms_left is None:
+            moved = self._now(scene.left) @ of_known
+        else:
+            moved = np.einsum("kbp,pk->bk", self._of_time(scene.arms_left), of_known)
         if self.per_arm:
             moved += self.own
         spread = np.exp(np.minimum(np.maximum(moved[1], -3.0), 3.0))

@@ -105,7 +105,7 @@ def _shares_of(
         return policy.shares(model, belief, memory, context, clock)
 
     def act(noise: Noise, belief: Any, context: Context, t: Any) -> Any:
-        return policy.act(model, belief, memory, context, Clock(t, clock.horizon), noise)
+        return policy.act(model, belief, memory, context, clock._replace(t=t), noise)
 
     traced = jax.make_jaxpr(act)(noise, belief, context, clock.t).jaxpr
     _, used = dce_jaxpr(traced, [True] * len(traced.outvars))
