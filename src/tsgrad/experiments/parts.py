@@ -22,7 +22,7 @@ from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
-from tsgrad.training import RunFolder, resume, train
+from tsgrad.training import RunFolder, TrainingSettings, resume, train
 
 Tell = Callable[[float], object]  # the share of a part that is done
 
@@ -120,9 +120,12 @@ def _training(plan: Plan, folder: Path, name: str) -> Part:
     estimator = paper_estimator(name.removesuffix(AS_PRINTED)) if is_paper else None
     policy = ReshapedThompson(setting.problem) if is_paper else None  # the family and the estimator of `train` itself
 
+    settings = TrainingSettings(**options) if is_paper else TrainingSettings(**options).warmed_up()
+    iterations = sum(training.iterations for training in (*settings.of_warm_up(), settings))
+
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
-            return tell(iteration / options["iterations"])
+            return tell(iteration / iterations)
 
         if (run / "config.toml").exists():
             resume(run, progress=progress)

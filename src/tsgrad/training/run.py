@@ -31,7 +31,8 @@ class Run(NamedTuple):
 
     `policy` is the one selected on validation episodes, or the start where it was not better than that on fresh
     ones; `last` is where training ended. `gain` is how much less regret the selected policy has than the start,
-    paired, on episodes that took no part in training or selection.
+    paired, on episodes that took no part in training or selection. `warm_up` are the runs at shorter horizons that it
+    went on from, the shortest first.
     """
 
     policy: SamplingPolicy
@@ -45,6 +46,7 @@ class Run(NamedTuple):
     provenance: dict[str, Any]
     problem: AnyProblem
     conditions: Conditions = EVERY_USER
+    warm_up: tuple["Run", ...] = ()
 
     def save(self, path: str | Path, *, arms: Sequence[str] | None = None) -> None:
         """Writes the policy with all that deploying it needs; `tsgrad.load` reads it back, `tsgrad serve` plays it.
