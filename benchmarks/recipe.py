@@ -58,7 +58,7 @@ def exact_regret(problem: tg.BernoulliBandit, policy: tg.SamplingPolicy, horizon
             z = (law.location[0] - law.location[1]) / jnp.hypot(*law.scale)
             return jnp.stack([jax.scipy.special.ndtr(z), *problem.posterior_means(belief, Context())])
 
-        pulls = np.stack([first, jnp.maximum(t - 1 - first, 0)], axis=-1)
+        pulls = jnp.stack([first, jnp.maximum(t - 1 - first, 0)], axis=-1)
         possible = jnp.minimum(np.stack(successes, axis=-1), pulls)  # others are never reached
         flat = [value.reshape(-1, 2).astype(float) for value in (pulls, possible)]
         return jnp.moveaxis(jax.vmap(one)(*flat), -1, 0).reshape(3, *first.shape)
