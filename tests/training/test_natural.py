@@ -150,7 +150,7 @@ def test_more_parameters_than_a_matrix_is_for():
 def test_a_warm_up_is_where_training_starts(tmp_path):
     """Stopped within it, between, or after, too; the gain is over the start, not over the warm-up."""
     settings = {"iterations": 6, "check_every": 3}
-    shorter = tg.train(PROBLEM, horizon=4, episodes=64, validation_episodes=128, **settings)
+    shorter = tg.train(PROBLEM, horizon=4, episodes=128, validation_episodes=128, **settings)
     longer = {"horizon": 12, "warm_up": 4, "episodes": 256, "validation_episodes": 512, **settings}
     told = []
     run = tg.train(PROBLEM, out=tmp_path / "whole", progress=told.append, **longer)
@@ -191,7 +191,11 @@ def _files(folder):
 def test_only_long_horizons_warm_up():
     left_open = [TrainingSettings(horizon=horizon).warmed_up() for horizon in (200, 500, 10_000)]
     assert [settings.warm_up for settings in left_open] == [None, 166, 3333]
-    assert [settings.iterations for settings in left_open] == [60, 40, 40]
+    assert [(settings.iterations, settings.episodes, settings.check_every) for settings in left_open] == [
+        (60, 1000, 10),
+        (80, 500, 20),
+        (80, 500, 20),
+    ]
     ladder = left_open[-1].of_warm_up()
     assert [shorter.horizon for shorter in ladder] == [123, 370, 1111, 3333]
     assert {(shorter.episodes, shorter.validation_episodes, shorter.warm_up) for shorter in ladder} == {

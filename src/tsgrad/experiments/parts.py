@@ -29,7 +29,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
-STABLE_ROLLOUTS = 4000  # of the default recipe in an iteration, to judge how long it takes
+STABLE_ROLLOUTS = 4  # of an episode in the default recipe, to judge how long it takes
 
 
 class Part(NamedTuple):
@@ -132,7 +132,7 @@ def _training(plan: Plan, folder: Path, name: str) -> Part:
         else:
             train(setting.problem, policy, estimator, out=run, progress=progress, **options)
 
-    rollouts = STABLE_ROLLOUTS if estimator is None else setting.episodes * estimator.rollouts
+    rollouts = settings.episodes * (STABLE_ROLLOUTS if estimator is None else estimator.rollouts)
     effort = options["iterations"] * rollouts * setting.horizon * setting.arms
     return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
 

@@ -210,10 +210,9 @@ def _training(run: Run, comparison: Comparison) -> Section:
         f"Training keeps the policy that does best on validation episodes, here that of iteration {selected[0]:,}, and "
         "returns it if it beats the start on further episodes, used for nothing else."
     )
-    for shorter in run.warm_up[-1:]:
-        text += (
-            f" Its iterations begin with the policy that was tuned on {shorter.provenance['horizon']:,} steps before."
-        )
+    if run.warm_up:
+        steps = run.warm_up[-1].provenance["horizon"]
+        text += f" Its iterations begin with the policy that was tuned on {steps:,} steps before."
     return Section("How training went", [text], [picture])
 
 
