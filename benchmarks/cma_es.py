@@ -2,8 +2,9 @@
 
     python benchmarks/cma_es.py [standard] [hetero] [many] [--seconds 16] [--seeds 3]
 
-Both start from plain Thompson sampling and see episodes of the same simulator, none of them twice. The strategy judges
-all candidates of a generation on the same episodes. What counts is the regret of its mean, and of the policy that
+Both start from plain Thompson sampling and see episodes of the same simulator. The strategy judges all candidates of a
+generation on the same episodes, fresh ones in the next. Training is that of `tsgrad.train` as it comes: where horizons
+are long it begins at a shorter one, on the clock. What counts is the regret of its mean, and of the policy that
 training has at that moment, on 20,000 fresh episodes, measured when the clock has stopped.
 """
 
@@ -73,16 +74,16 @@ def minimised(
 
 
 def trained(problem: Any, policy: tg.SamplingPolicy, *, horizon: int, seed: int) -> list[Point]:
-    """The start and the policy after each iteration of training, with its defaults, checks and all."""
+    """The start and the policy after each iteration of training, with its defaults, warm-up, checks and all."""
     start, seconds = time.perf_counter(), [0.0]
     run = tg.train(
         problem,
-        policy,
         horizon=horizon,
         seed=seed,
         progress=lambda iteration: seconds.append(time.perf_counter() - start),
     )
-    policies = [type(policy)(**row.meta_parameters) for row in run.history]
+    rows = [row for one in (*run.warm_up, run) for row in one.history if row.iteration > 0]
+    policies = [policy, *(type(policy)(**row.meta_parameters) for row in rows)]
     return [Point(*point) for point in zip(seconds, policies, strict=True)]
 
 

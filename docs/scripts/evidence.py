@@ -149,7 +149,9 @@ def no_index_table() -> list[str]:
 
 def results_page() -> str:
     """Training by default against what the paper prints, and the best index known; then regrets elsewhere."""
-    errors = [f"{found['standard error'][0]:.3f}" for found in _parts("recipe").values()]
+    recipes = _parts("recipe")
+    errors = [f"{found['standard error'][0]:.3f}" for found in recipes.values()]
+    exact = recipes["bernoulli"]["exact regret"]
     return "\n".join(
         [
             "# Against the paper and every rival",
@@ -162,6 +164,8 @@ def results_page() -> str:
             *results_table(),
             "",
             f"Paired standard errors of the difference from the index: {min(errors)} to {max(errors)}.",
+            "Two Bernoulli arms, over all states that they can be in rather than episodes:",
+            f"{min(exact):.4f} to {max(exact):.4f}, where the optimum is {recipes['bernoulli']['limit']:.4f}.",
             "",
             *_commands("recipe"),
             "## Every table and figure of the paper",

@@ -1,5 +1,7 @@
 """The natural gradient: its matrix, its steps, and steps that are taken back."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -146,25 +148,65 @@ def test_more_parameters_than_a_matrix_is_for():
 
 
 def test_a_warm_up_is_where_training_starts(tmp_path):
-    """Killed before its first checkpoint, too; the gain is over the start, not over the warm-up."""
-    settings = {"episodes": 256, "iterations": 6, "check_every": 3, "validation_episodes": 512}
-    shorter = tg.train(PROBLEM, horizon=4, **settings)
-    run = tg.train(PROBLEM, horizon=12, warm_up=4, out=tmp_path / "run", **settings)
-    assert run.history[0].meta_parameters == {
-        name: value.tolist() for name, value in shorter.policy.meta_parameters().items()
-    }
+    """Stopped within it, between, or after, too; the gain is over the start, not over the warm-up."""
+    settings = {"iterations": 6, "check_every": 3}
+    shorter = tg.train(PROBLEM, horizon=4, episodes=128, validation_episodes=128, **settings)
+    longer = {"horizon": 12, "warm_up": 4, "episodes": 256, "validation_episodes": 512, **settings}
+    told = []
+    run = tg.train(PROBLEM, out=tmp_path / "whole", progress=told.append, **longer)
+    assert told == list(range(1, 13))
+    assert run.history[0].meta_parameters == _lists(shorter.policy)
+    (warm_up,) = run.warm_up
+    assert warm_up.history == shorter.history
     assert not np.any(run.start.meta_parameters()["bonus"])
+    for moment in (2, 6, 8):
+        stopped = tmp_path / f"stopped-{moment}"
+        with pytest.raises(KeyboardInterrupt):
+            tg.train(PROBLEM, out=stopped, progress=functools.partial(_stop_after, moment), **longer)
+        assert (stopped / "checkpoint.npz").exists() == (moment > 6)
+        resumed = tg.resume(stopped)
+        assert _files(stopped) == _files(tmp_path / "whole")
+        assert [one.history for one in resumed.warm_up] == [shorter.history]
     killed = tmp_path / "killed"
     killed.mkdir()
-    (killed / "config.toml").write_text((tmp_path / "run" / "config.toml").read_text())
+    (killed / "config.toml").write_text((tmp_path / "whole" / "config.toml").read_text())
     tg.resume(killed)
-    assert (killed / "policy.json").read_text() == (tmp_path / "run" / "policy.json").read_text()
+    assert _files(killed) == _files(tmp_path / "whole")
+
+
+def _stop_after(moment, done):
+    if done == moment:
+        raise KeyboardInterrupt
+
+
+def _lists(policy):
+    return {name: value.tolist() for name, value in policy.meta_parameters().items()}
+
+
+def _files(folder):
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "checkpoint.npz")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def test_only_long_horizons_warm_up():
-    left_open = [TrainingSettings(horizon=horizon).warmed_up().warm_up for horizon in (1000, 3000, 100_000)]
-    assert left_open == [None, 300, 10_000]
-    assert TrainingSettings(horizon=100_000, warm_up=10_000).of_warm_up().warm_up == 1000
-    assert TrainingSettings(horizon=3000, warm_up=None).warmed_up().warm_up is None
+    left_open = [TrainingSettings(horizon=horizon).warmed_up() for horizon in (200, 500, 10_000)]
+    assert [settings.warm_up for settings in left_open] == [None, 166, 3333]
+    assert [(settings.iterations, settings.episodes, settings.check_every) for settings in left_open] == [
+        (60, 1000, 10),
+        (80, 500, 20),
+        (80, 500, 20),
+    ]
+    ladder = left_open[-1].of_warm_up()
+    assert [shorter.horizon for shorter in ladder] == [123, 370, 1111, 3333]
+    assert {(shorter.episodes, shorter.validation_episodes, shorter.warm_up) for shorter in ladder} == {
+        (250, 4096, None)
+    }
+    assert TrainingSettings(horizon=3000, warm_up=None).warmed_up().of_warm_up() == []
+    assert TrainingSettings(horizon=500, iterations=7).warmed_up().iterations == 7
     with pytest.raises(tg.BadInput, match="warm_up must be shorter than the horizon 10, got 10"):
         tg.train(PROBLEM, horizon=10, warm_up=10)
+
+
+def test_many_parameters_keep_their_recipe_where_horizons_are_long():
+    settings = TrainingSettings(horizon=500).for_parameters(501).warmed_up()
+    assert (settings.optimizer["name"], settings.iterations, settings.warm_up) == ("adam", 1000, 166)

@@ -22,14 +22,14 @@ from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
-from tsgrad.training import RunFolder, resume, train
+from tsgrad.training import RunFolder, TrainingSettings, resume, train
 
 Tell = Callable[[float], object]  # the share of a part that is done
 
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
 SELECTED = " (selected)"
-STABLE_ROLLOUTS = 4000  # of the default recipe in an iteration, to judge how long it takes
+STABLE_ROLLOUTS = 4  # of an episode in the default recipe, to judge how long it takes
 
 
 class Part(NamedTuple):
@@ -120,16 +120,19 @@ def _training(plan: Plan, folder: Path, name: str) -> Part:
     estimator = paper_estimator(name.removesuffix(AS_PRINTED)) if is_paper else None
     policy = ReshapedThompson(setting.problem) if is_paper else None  # the family and the estimator of `train` itself
 
+    settings = TrainingSettings(**options) if is_paper else TrainingSettings(**options).warmed_up()
+    iterations = sum(training.iterations for training in (*settings.of_warm_up(), settings))
+
     def work(tell: Tell) -> None:
         def progress(iteration: int) -> object:
-            return tell(iteration / options["iterations"])
+            return tell(iteration / iterations)
 
         if (run / "config.toml").exists():
             resume(run, progress=progress)
         else:
             train(setting.problem, policy, estimator, out=run, progress=progress, **options)
 
-    rollouts = STABLE_ROLLOUTS if estimator is None else setting.episodes * estimator.rollouts
+    rollouts = settings.episodes * (STABLE_ROLLOUTS if estimator is None else estimator.rollouts)
     effort = options["iterations"] * rollouts * setting.horizon * setting.arms
     return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
 

@@ -41,7 +41,7 @@ class Plan(pydantic.BaseModel):
         """Of a training: as many as the paper's have, or as the default recipe has."""
         if training != STABLE:
             return self.iterations
-        default = TrainingSettings(horizon=self.setting.horizon).iterations
+        default = TrainingSettings(horizon=self.setting.horizon).warmed_up().iterations
         return max(LEAST_ITERATIONS, round(self.fraction * default))
 
     @property

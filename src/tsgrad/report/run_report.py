@@ -105,7 +105,7 @@ def run_report(
             labels,
             from_plain=START not in comparison.policies,
         ),
-        _training(run.history, comparison),
+        _training(run, comparison),
     ]
     return Report(
         title=problem_title(data, horizon, number),
@@ -186,10 +186,10 @@ def _checks(history: list[HistoryRow]) -> list[tuple[int, float]]:
     return [(row.iteration, row.validation_regret) for row in history if row.validation_regret is not None]
 
 
-def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
-    measured = [(row.iteration, row.regret) for row in history if row.regret is not None]
+def _training(run: Run, comparison: Comparison) -> Section:
+    measured = [(row.iteration, row.regret) for row in run.history if row.regret is not None]
     curve = training_charts.Curve.through(measured)
-    checks = _checks(history)
+    checks = _checks(run.history)
     selected = min(checks, key=lambda check: check[1])
     rivals = {name: regret for name, regret in comparison.regret.items() if name not in (TRAINED, LAST)}
     digits = decimals_at(comparison.regret[PLAIN])
@@ -215,6 +215,9 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
         f"Training keeps the policy that does best on validation episodes, here that of iteration {selected[0]:,}, and "
         "returns it if it beats the start on further episodes, used for nothing else."
     )
+    if run.warm_up:
+        steps = run.warm_up[-1].provenance["horizon"]
+        text += f" Its iterations begin with the policy that was tuned on {steps:,} steps before."
     return Section("How training went", [text], [picture])
 
 

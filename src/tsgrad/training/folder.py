@@ -19,6 +19,8 @@ from tsgrad.policies import load, policy_content
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import Configuration, configuration_toml, read_configuration
 
+WARM_UP = "warm-up-"  # begins the names of folders of shorter runs; their horizon follows
+
 
 class State(NamedTuple):
     """All that the next iteration needs: where training stands after `iteration` updates."""
@@ -59,7 +61,7 @@ class RunFolder:
             f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
             " or choose another folder"
         )
-        if (self.path / "config.toml").exists():
+        if self.is_started:
             raise taken
         if self.path.exists() and any(not entry.name.endswith(TEMPORARY) for entry in self.path.iterdir()):
             raise BadInput(f"out: {self.path} is not empty: choose another folder")
@@ -76,9 +78,23 @@ class RunFolder:
         for leftover in self.path.glob(f".*{TEMPORARY}"):
             leftover.unlink(missing_ok=True)
 
+    def warm_up(self, horizon: int) -> "RunFolder":
+        """The folder of the run at a shorter horizon that this one goes on from, within its own."""
+        return RunFolder(self.path / f"{WARM_UP}{horizon}")
+
+    def warm_ups(self) -> tuple[Run, ...]:
+        """The runs at shorter horizons that this one goes on from."""
+        shorter = [self.warm_up(settings.horizon) for settings in self.configuration().training.of_warm_up()]
+        return tuple(folder.run() for folder in shorter)
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there is a run in it."""
+        return (self.path / "config.toml").exists()
+
     def configuration(self) -> Configuration:
         """What the run was started with."""
-        if not (self.path / "config.toml").exists():
+        if not self.is_started:
             raise BadInput(f"{self.path} holds no run: there is no config.toml in it")
         return read_configuration(self.path / "config.toml")
 
@@ -86,7 +102,7 @@ class RunFolder:
     def is_fresh(self) -> bool:
         """Whether there is no checkpoint yet. A run killed while writing its first has a history of one row."""
         names = {path.name for path in self.path.iterdir()}
-        if not names <= {"config.toml", "history.jsonl"}:
+        if not {name for name in names if not name.startswith(WARM_UP)} <= {"config.toml", "history.jsonl"}:
             return False
         return "history.jsonl" not in names or len((self.path / "history.jsonl").read_bytes().splitlines()) <= 2
 
@@ -170,6 +186,7 @@ class RunFolder:
             provenance={name: value for name, value in result.items() if name not in {"tsgrad", "format"}},
             problem=problem,
             conditions=configuration.build_conditions(),
+            warm_up=self.warm_ups(),
             **found.model_dump(),
         )
 

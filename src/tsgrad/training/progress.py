@@ -9,10 +9,11 @@ from importlib.util import find_spec
 from types import FrameType, TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tsgrad.training.folder import State
 from tsgrad.training.run import HistoryRow
+from tsgrad.training.settings import TrainingSettings
 
 
 def can_show_progress() -> bool:
@@ -23,21 +24,27 @@ def can_show_progress() -> bool:
 
 
 class TrainingProgress:
-    """A progress bar on standard error; nothing at all where it is not to be shown."""
+    """Tells how far a training is, its warm-up included: on standard error, to a function, or nobody.
 
-    def __init__(self, iterations: int, done: int, *, shown: bool) -> None:
+    Steps of episodes are what takes time, so that the bar knows how long all of it will take while the first, short
+    episodes are still played.
+    """
+
+    def __init__(self, trainings: list[TrainingSettings], progress: "bool | Callable[[int], object] | None") -> None:
+        self.trainings = trainings  # one after another
+        self.tell = progress if callable(progress) else None
         self.bar = Progress(
             TextColumn("training"),
             BarColumn(bar_width=12),  # the line must fit into 80 columns
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[regret]}"),
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
-            disable=not shown,
+            disable=not (can_show_progress() if progress is None else progress is True),
         )
-        self.task = self.bar.add_task("training", total=iterations, completed=done, regret="compiling")
+        self.task: TaskID | None = None
 
     def __enter__(self) -> "TrainingProgress":
         self.bar.start()
@@ -48,10 +55,32 @@ class TrainingProgress:
     ) -> None:
         self.bar.stop()
 
-    def update(self, row: HistoryRow, state: State) -> None:
-        """One more iteration is done."""
-        regret = f"regret {row.regret:.2f}, best {state.best_regret:.2f}"
-        self.bar.update(self.task, completed=state.iteration, regret=regret)
+    def begin(self, settings: TrainingSettings, done: int) -> None:
+        """One of the trainings begins, or goes on after so many iterations."""
+        before = sum(_steps(training) for training in self._before(settings))
+        completed = before + done * _steps(settings) // settings.iterations
+        if self.task is None:
+            total = sum(_steps(training) for training in self.trainings)
+            self.task = self.bar.add_task("training", total=total, completed=completed, count="", regret="compiling")
+        else:
+            self.bar.update(self.task, completed=completed)
+
+    def update(self, settings: TrainingSettings, row: HistoryRow, state: State) -> None:
+        """One more iteration of one of the trainings is done."""
+        assert self.task is not None
+        done, regret = state.iteration, f"regret {row.regret:.2f}, best {state.best_regret:.2f}"
+        self.bar.update(self.task, count=f"{done}/{settings.iterations}", regret=regret)
+        self.begin(settings, done)
+        if self.tell is not None:
+            self.tell(sum(training.iterations for training in self._before(settings)) + done)
+
+    def _before(self, settings: TrainingSettings) -> list[TrainingSettings]:
+        return [training for training in self.trainings if training.horizon < settings.horizon]
+
+
+def _steps(settings: TrainingSettings) -> int:
+    """How many steps the episodes of a training have."""
+    return settings.iterations * settings.episodes * settings.horizon
 
 
 @contextmanager

@@ -42,6 +42,7 @@ class Run(NamedTuple):
         provenance: what made the run: version, seed, engine, settings.
         problem: what was played.
         conditions: under which it was played.
+        warm_up: the runs at shorter horizons that it went on from, the shortest first.
 
     """
 
@@ -56,6 +57,7 @@ class Run(NamedTuple):
     provenance: dict[str, Any]
     problem: AnyProblem
     conditions: Conditions = EVERY_USER
+    warm_up: tuple["Run", ...] = ()
 
     def save(self, path: str | Path, *, arms: Sequence[str] | None = None) -> None:
         """Writes the policy with all that deploying it needs; `tsgrad.load` reads it back, `tsgrad serve` plays it.

@@ -20,7 +20,10 @@ from tsgrad.training.natural import MOST_PARAMETERS
 from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
-LONG_HORIZON = 1000
+LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays
+SHORTER = 3  # times, a warm-up has fewer steps
+FEWER = {"episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
+_LEAST_EPISODES = 2
 
 # Families that are made to fit the problem, by their kind in a file, with the keys that each may have.
 POLICY_FAMILIES = {
@@ -33,6 +36,8 @@ POLICY_FAMILIES = {
 # What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
 # gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
 _ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
+# Long episodes say more each: from a warm-up, more steps on fewer episodes come further in less time.
+_LONG_RECIPE = {"episodes": 500, "iterations": 80, "check_every": 20}
 _OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning_rate": 0.05, "check_every": 50}
 
 
@@ -92,9 +97,11 @@ class TrainingSettings(_Settings):
     with more and longer iterations, as they are with any other optimizer that is named. The paper's recipe is
     `schedule="constant"` and `optimizer="adam"`.
 
-    `warm_up` is a shorter horizon: the policy is first trained there, with the same settings, and goes on from what
+    `warm_up` is a shorter horizon: the policy is first trained there, with half of the episodes, and goes on from what
     that has found, which is nearer to the best policy of a long horizon than plain Thompson sampling is. Where the
-    policy is left out and the horizon is beyond 1,000, it is a tenth of the horizon.
+    shorter horizon is long itself, beyond 200, it is warmed up for at a third of it, and so on. Where the policy is
+    left out and the horizon is long, `warm_up` is a third of the horizon, and 80 iterations of 500 episodes follow,
+    checked every 20.
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
@@ -153,13 +160,23 @@ class TrainingSettings(_Settings):
         """The settings for a policy that knows nothing yet, where it was left open whether it is to warm up."""
         if self.horizon <= LONG_HORIZON or "warm_up" in self.model_fields_set:
             return self
-        return self.model_copy(update={"warm_up": self.horizon // 10})
+        recipe = _LONG_RECIPE if is_natural(self.optimizer) else {}
+        left_open = {name: value for name, value in recipe.items() if name not in self.model_fields_set}
+        return self.model_copy(update={"warm_up": self.horizon // SHORTER, **left_open})
 
-    def of_warm_up(self) -> "TrainingSettings":
-        """The settings of the shorter training."""
-        assert self.warm_up is not None
-        before = self.warm_up // 10 if self.warm_up > LONG_HORIZON else None
-        return self.model_copy(update={"horizon": self.warm_up, "warm_up": before})
+    def of_warm_up(self) -> list["TrainingSettings"]:
+        """The settings of the shorter trainings, in their order: the shortest comes first.
+
+        >>> [shorter.horizon for shorter in TrainingSettings(horizon=10_000, warm_up=3000).of_warm_up()]
+        [111, 333, 1000, 3000]
+        """
+        horizons = [] if self.warm_up is None else [self.warm_up]
+        while horizons and horizons[-1] > LONG_HORIZON:
+            horizons.append(horizons[-1] // SHORTER)
+        fewer = {name: max(_LEAST_EPISODES, getattr(self, name) // times) for name, times in FEWER.items()}
+        return [
+            self.model_copy(update={"horizon": horizon, "warm_up": None, **fewer}) for horizon in reversed(horizons)
+        ]
 
     @pydantic.model_validator(mode="after")
     def _check_warm_up(self) -> "TrainingSettings":

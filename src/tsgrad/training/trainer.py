@@ -33,7 +33,7 @@ from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
 from tsgrad.training.optimizer import build_optimizer, is_natural
-from tsgrad.training.progress import TrainingProgress, can_show_progress, interruption
+from tsgrad.training.progress import TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import (
     Configuration,
@@ -75,7 +75,8 @@ def train(
             rollouts where its model can be trusted, else mean/self, with 8 where the truth is another than the model.
         conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
         out: a folder for everything about the run, from which `tsgrad.resume` continues it if it is stopped.
-        progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done.
+        progress: whether to show a bar (by default on a terminal), or a function to tell how many iterations are done,
+            those of a warm-up included.
         workers: who computes: this process, or `tsgrad.RayWorkers`; the run is the same.
         settings: `horizon`, and if other than the defaults, `episodes`, `iterations`, `learning_rate`, `seed` and the
             other keys of the table `training` of a configuration.
@@ -100,18 +101,20 @@ def train(
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=100)")
     check_workers(workers)
-    if policy is None:
-        policy = default_policy(problem)
-        # Conditions are of one horizon.
-        checked_settings = checked_settings.warmed_up() if conditions.trivial else checked_settings
+    left_open = policy is None
+    policy = default_policy(problem) if policy is None else policy
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
+    checked_settings = checked_settings.for_parameters(len(parameter_names(policy)))
+    if left_open and conditions.trivial:  # conditions are of one horizon
+        checked_settings = checked_settings.warmed_up()
     estimator = default_estimator(problem) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(check_path("out", out))
     training = _Training(problem, policy, estimator, checked_settings, conditions, workers)
     if folder is not None:
         folder.start(training.described(), training.provenance)
-    return training.run(training.warmed_up(progress), [], folder, progress)
+    with training.progress(progress) as shown:
+        return training.run(folder, shown)
 
 
 def train_configuration(
@@ -171,12 +174,8 @@ def resume(out: str | Path, *, progress: Progress = None, workers: Workers = LOC
         configuration.build_conditions(),
         workers,
     )
-    fresh = folder.is_fresh
-    state, history = (training.warmed_up(progress), []) if fresh else folder.load(training.start().optimizer)
-    if folder.is_finished and state.iteration == configuration.training.iterations:
-        with contextlib.suppress(BadInput):  # of files that were damaged: they are made again
-            return folder.run()
-    return training.run(state, history, folder, progress)
+    with training.progress(progress) as shown:
+        return training.run(folder, shown)
 
 
 class _Training:
@@ -190,12 +189,13 @@ class _Training:
         settings: TrainingSettings,
         conditions: Conditions,
         workers: Workers,
+        longer: "_Training | None" = None,
     ) -> None:
+        """`longer` is the training that this one warms up for: both take the same steps."""
         estimator.check(problem, conditions)
         self.names = parameter_names(policy)
         if not self.names:
             raise BadInput(f"policy must have meta-parameters to train, got {type(policy).__name__} with none")
-        settings = settings.for_parameters(len(self.names))
         self.family = policy  # not made ready for a horizon
         self.batch = Workload(
             horizon=settings.horizon,
@@ -212,15 +212,18 @@ class _Training:
         estimator = estimator.with_score(score, None if conditions.every_user else gradient)
         self.conditions, self.workers = conditions, workers
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
-        self.optimizer = build_optimizer(
-            settings.learning_rate,
-            settings.schedule,
-            settings.optimizer,
-            settings.clip_norm,
-            iterations=settings.iterations,
-        )
-        self.step = jax.jit(self._step)
-        self._try_optimizer()
+        if longer is None:
+            self.optimizer = build_optimizer(
+                settings.learning_rate,
+                settings.schedule,
+                settings.optimizer,
+                settings.clip_norm,
+                iterations=settings.iterations,
+            )
+            self.step = jax.jit(self._step)
+            self._try_optimizer()
+        else:
+            self.optimizer, self.step = longer.optimizer, longer.step
         # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
         self.gradients = gradient_engine(
             problem,
@@ -273,33 +276,53 @@ class _Training:
         with jax.enable_x64(True):
             return State(0, vector, self.optimizer.init(vector), vector, np.inf)
 
-    def warmed_up(self, progress: Progress) -> State:
-        """Before the first iteration, with the meta-parameters of the policy trained at a shorter horizon, if any.
+    def progress(self, progress: Progress) -> TrainingProgress:
+        """What is told of all that there is to do."""
+        return TrainingProgress([*self.settings.of_warm_up(), self.settings], progress)
 
-        What they mean is relative to the horizon, so that they need no change.
-        """
-        state = self.start()
-        if self.settings.warm_up is None:
-            return state
-        settings = self.settings.of_warm_up()
-        shorter = _Training(self.problem, self.family, self.estimator, settings, self.conditions, self.workers)
-        found = shorter.run(shorter.warmed_up(progress), [], None, progress)
-        return state._replace(vector=parameter_vector(found.policy))
+    def run(self, folder: RunFolder | None, progress: TrainingProgress) -> Run:
+        """From the start, or from where the run in the folder was stopped, to the end."""
+        if folder is None or folder.is_fresh:
+            warm_up, state, history = self._warm_up(folder, progress), self.start(), []
+            if warm_up:
+                # What meta-parameters mean is relative to the horizon, so that they need no change.
+                state = state._replace(vector=parameter_vector(warm_up[-1].policy))
+        else:
+            state, history = folder.load(self.start().optimizer)
+            if folder.is_finished and state.iteration == self.settings.iterations:
+                with contextlib.suppress(BadInput):  # of files that were damaged: they are made again
+                    return folder.run()
+            warm_up = folder.warm_ups()
+        return self._run(state, history, folder, progress)._replace(warm_up=warm_up)
 
-    def run(self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: Progress) -> Run:
+    def _warm_up(self, folder: RunFolder | None, progress: TrainingProgress) -> tuple[Run, ...]:
+        """The runs at shorter horizons, each from the policy of the one before."""
+        runs: list[Run] = []
+        policy = self.family
+        for settings in self.settings.of_warm_up():
+            shorter = _Training(
+                self.problem, policy, self.estimator, settings, self.conditions, self.workers, longer=self
+            )
+            within = None if folder is None else folder.warm_up(settings.horizon)
+            if within is not None and not within.is_started:
+                within.start(shorter.described(), shorter.provenance)
+            runs.append(shorter.run(within, progress))
+            policy = with_parameters(self.family, parameter_vector(runs[-1].policy))
+        return tuple(runs)
+
+    def _run(
+        self, state: State, history: list[HistoryRow], folder: RunFolder | None, progress: TrainingProgress
+    ) -> Run:
         """From a state to the end."""
-        shown = can_show_progress() if progress is None else progress is True
-        iterations = self.settings.iterations
+        progress.begin(self.settings, state.iteration)
         try:
-            with TrainingProgress(iterations, state.iteration, shown=shown) as bar, interruption() as interrupted:
-                while state.iteration < iterations:
+            with interruption() as interrupted:
+                while state.iteration < self.settings.iterations:
                     validated = self._is_checked(state.iteration)
                     row, later = self._iterate(state)
                     history.append(row)
                     state = later
-                    bar.update(row, state)
-                    if callable(progress):
-                        progress(state.iteration)
+                    progress.update(self.settings, row, state)
                     if interrupted():
                         raise KeyboardInterrupt
                     if folder is not None and validated:
