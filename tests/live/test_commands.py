@@ -99,14 +99,18 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
 
 @pytest.mark.long
 def test_retuning_replaces_a_policy_only_by_a_better_one(folder, tmp_path):
-    """From a policy that was hardly trained; whatever comes of it, files say what was decided."""
+    """From a policy that was hardly trained, in batches; whatever comes of it, files say what was decided."""
     problem = tg.BernoulliBandit(alpha=1.0, beta=3.0, arms=4)
     short = {"episodes": 256, "iterations": 20, "validation_episodes": 2048, "seed": 0}
-    tg.train(problem, horizon=40, out=tmp_path / "first", **{**short, "iterations": 1})
+    batches = tg.Conditions(batch=10)
+    tg.train(problem, horizon=4, conditions=batches, out=tmp_path / "first", **{**short, "iterations": 1})
     ledger = Ledger(f"sqlite:///{folder}/ledger.db")
     found = tg.retune(tmp_path / "first", ledger, out=tmp_path / "second", training=short, episodes=1024)
     ledger.close()
+    assert found.run.conditions == batches
     assert found.replaces == (tmp_path / "second" / "next.json").exists()
     assert "deployed" in (tmp_path / "second" / "retuned.md").read_text()
     if found.replaces:
-        assert len(read_artefact(tmp_path / "second" / "next.json").content["lineage"]) == 2
+        following = read_artefact(tmp_path / "second" / "next.json")
+        assert len(following.content["lineage"]) == 2
+        assert following.horizon == 40

@@ -11,7 +11,6 @@ from tsgrad.checks import BadInput, check_choice, check_path
 from tsgrad.evaluate import compare
 from tsgrad.live.export import exported
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
-from tsgrad.policies import policy_content
 from tsgrad.problems import FiniteArms
 from tsgrad.registry import registered_name
 from tsgrad.training import Run, RunFolder, train
@@ -61,7 +60,8 @@ def retune(
         folder: of the run whose policy was deployed.
         ledger: of the experiment that it played.
         out: a new folder, for the run; with `next.json`, the policy to deploy, only if it is better.
-        training: its settings, if other than the defaults; the horizon is that of the deployed policy.
+        training: its settings, if other than the defaults; horizon and conditions are those of the deployed
+            policy.
         episodes: on which the two are compared where the prior is uncertain.
 
     Returns:
@@ -83,7 +83,8 @@ def retune(
     log = {name: np.array([table[name][row] for row in rows]) for name in ("arm", "reward")}
     fit = fit_prior(log, family=family)
     problem = fit.problem(arms=model.arms)
-    run = train(problem, before.policy, out=out, horizon=horizon, **(training or {}))
+    conditions = before.conditions
+    run = train(problem, before.policy, out=out, horizon=horizon, conditions=conditions, **(training or {}))
     compared = compare(
         fit.uncertain(arms=model.arms),
         {"deployed": before.policy, "new": run.policy},
@@ -91,15 +92,12 @@ def retune(
         episodes=episodes,
         seed=1,
         bound=None,
+        conditions=conditions,
     )
     gain, error = compared.difference("deployed", "new")
     retuned = Retuned(fit, run, bool(run.improved and gain > -LOSS_Z * error), gain, error)
     if retuned.replaces:
         lineage = [{**run.provenance, "from": deployed.name}, *deployed.content.get("lineage", [])]
-        known = {"regret": run.start_regret - run.gain, "regret_of_start": run.start_regret, "gain": run.gain}
-        arms = list(deployed.arms)
-        write_json(
-            Path(out) / "next.json", "policy", policy_content(run.policy, problem, horizon, arms, lineage, known)
-        )
+        write_json(Path(out) / "next.json", "policy", run.content(lineage, arms=list(deployed.arms)))
     write_text(Path(out) / "retuned.md", f"{retuned}\n")
     return retuned

@@ -54,17 +54,21 @@ class Run(NamedTuple):
             arms: the names of the arms; their numbers unless given.
 
         """
+        start = {"policy": registered_name(type(self.start)), **self.provenance}
+        write_json(path, "policy", {**self.provenance, **self.content([start], arms=arms)})
+
+    def content(self, lineage: Sequence[dict[str, Any]], *, arms: Sequence[str] | None = None) -> dict[str, Any]:
+        """What a policy file says of the policy: `lineage` is what it was trained from, `arms` are names."""
         known = {"regret": self.start_regret, "regret_of_start": self.start_regret}
         if self.improved:
             known["regret"] -= self.gain
             known |= {"gain": self.gain, "gain_standard_error": self.gain_standard_error}
-        start = {"policy": registered_name(type(self.start)), **self.provenance}
         horizon = self.provenance["horizon"]
         users = self.conditions.users(horizon)
-        content = policy_content(self.policy, self.problem, horizon, arms, [start], known, users)
+        content = policy_content(self.policy, self.problem, horizon, arms, lineage, known, users)
         if self.conditions.table:
             content["conditions"] = self.conditions.table
-        write_json(path, "policy", {**self.provenance, **content})
+        return content
 
     def plot(self) -> "Figure":
         """A matplotlib figure: regret in the course of training, and the policy that was selected."""
