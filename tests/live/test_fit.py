@@ -58,6 +58,45 @@ def test_likelihoods_are_those_of_the_marginal_laws():
     )
 
 
+@pytest.mark.parametrize("strength", [60.0, 1e4, 1e9, 1e17])
+def test_likelihoods_of_strong_priors_are_those_of_arms_that_are_alike(strength):
+    """Up to 1 / strength, and no rounding: the maximum may lie that far out."""
+    units = Units(np.array([100.0, 170.0]), np.array([3.0, 0.0]), None)
+    alike = stats.binom.logpmf(units.total, units.pulls.astype(int), 0.2).sum()
+    constant = np.log(special.comb(units.pulls, units.total)).sum()
+    ours = BetaBinomial().log_likelihood(np.array([special.logit(0.2), np.log(strength)]), units)
+    assert abs(ours + constant - alike) < 1e5 / strength + 1e-10
+    alike = stats.poisson.logpmf(units.total, 0.3 * units.pulls).sum()
+    constant = np.sum(units.total * np.log(units.pulls) - special.gammaln(units.total + 1))
+    ours = GammaPoisson().log_likelihood(np.log([0.3, strength]), units)
+    assert abs(ours + constant - alike) < 1e5 / strength + 1e-10
+
+
+def test_arms_that_differ_less_than_chance_are_not_taken_for_the_same():
+    """Their likelihood grows with the strength of the prior, without end, and by less and less."""
+    totals = np.array([0, 1, 1, 0, 1, 1, 0, 1, 1, 1])
+    found = tg.fit_prior({"arm": np.arange(10), "reward": totals, "n": np.full(10, 150)}, family="bernoulli", pulls="n")
+    assert any("can't tell" in said for said in found.warnings)
+    assert found.parameters["alpha"] + found.parameters["beta"] < 1e4
+    assert np.ptp(found.shrunk) > 1e-4
+
+
+def test_the_interval_of_how_much_arms_differ_ends_where_the_likelihood_ratio_does():
+    """Twice its logarithm is the 95% quantile of chi-square; the prior mean has its best value in closed form."""
+    generator = np.random.default_rng(1)
+    pulls = generator.integers(5, 40, 30)
+    average = generator.normal(1.0, 0.5, 30) + generator.normal(0.0, 2 / np.sqrt(pulls))
+    log = {"arm": np.arange(30), "reward": average * pulls, "n": pulls}
+    found = tg.fit_prior(log, family="gaussian", pulls="n", noise_std=2.0)
+
+    def best(std):
+        weight = 1 / (std**2 + 4 / pulls)
+        return found.law.log_likelihood(np.array([np.sum(weight * average) / np.sum(weight), np.log(std)]), found.units)
+
+    for end in found.intervals["prior_std"]:
+        assert abs(found.log_likelihood - best(end) - stats.chi2.ppf(0.95, 1) / 2) < 0.01
+
+
 def test_the_normal_likelihood_integrates_the_mean_out():
     rewards = np.array([0.3, 1.2, -0.4])
     mean, std, noise = 0.2, 0.7, 1.3

@@ -39,6 +39,7 @@ class Family(abc.ABC):
 
     names: tuple[str, ...]
     weaker: float = -1.0
+    spread: str | None = None  # the parameter that is the exponential of the second free coordinate, if one is
 
     @abc.abstractmethod
     def start(self, units: Units) -> FloatArray:
@@ -94,6 +95,25 @@ def _spread(units: Units, within: FloatArray) -> tuple[float, float]:
     return mean, max(seen - float(np.mean(within)), 0.1 * seen, 1e-12)
 
 
+def _log_rising(start: Any, steps: FloatArray) -> Any:
+    """The logarithm of start (start + 1) ... (start + steps - 1) / start^steps, right to 1e-12 of `steps` or better
+    whatever the start: the difference of two gamma functions is nothing but rounding where that is large.
+    """
+    small = np.minimum(start, _STIRLING)
+    near = special.gammaln(small + steps) - special.gammaln(small) - steps * np.log(small)
+    end = start + steps
+    far = (end - 0.5) * np.log1p(steps / start) - steps + _stirling(end) - _stirling(start)
+    return np.where(start < _STIRLING, near, far)
+
+
+_STIRLING = 50.0  # from where three terms of Stirling's series are exact
+
+
+def _stirling(x: Any) -> Any:
+    inverse = 1 / np.maximum(x, _STIRLING)
+    return inverse * (1 / 12 - inverse**2 * (1 / 360 - inverse**2 / 1260))
+
+
 def _cdfs(law: Any, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Below, and at most, totals that are counts; there is nothing below zero, where scipy would look."""
     return np.where(total > 0, law.cdf(np.maximum(total - 1, 0)), 0.0), law.cdf(total)
@@ -113,8 +133,9 @@ class BetaBinomial(ArmFamily):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         alpha, beta = _columns(self.parameters(free))
-        failures = units.pulls - units.total
-        return np.asarray(special.betaln(alpha + units.total, beta + failures) - special.betaln(alpha, beta))
+        logit, failures = free[..., :1], units.pulls - units.total
+        rising = _log_rising(alpha, units.total) + _log_rising(beta, failures) - _log_rising(alpha + beta, units.pulls)
+        return np.asarray(rising - units.total * np.logaddexp(0, -logit) - failures * np.logaddexp(0, logit))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         strength = np.exp(free[..., 1])
@@ -146,8 +167,8 @@ class GammaPoisson(ArmFamily):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         shape, rate = _columns(self.parameters(free))
-        gammas = special.gammaln(shape + units.total) - special.gammaln(shape)
-        return np.asarray(gammas + shape * np.log(rate) - (shape + units.total) * np.log(rate + units.pulls))
+        rising = _log_rising(shape, units.total)
+        return np.asarray(rising + units.total * free[..., :1] - (shape + units.total) * np.log1p(units.pulls / rate))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         shape = np.exp(free[..., 1])
@@ -173,6 +194,7 @@ class Normal(ArmFamily):
 
     names = ("prior_mean", "prior_std", "noise_std")
     weaker = 1.0
+    spread = "prior_std"
 
     def __init__(self, noise_std: float | None) -> None:
         self.noise_std = noise_std
@@ -193,7 +215,8 @@ class Normal(ArmFamily):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         mean, std, noise = _columns(self.parameters(free))
-        between = np.asarray(stats.norm.logpdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls)))
+        variance = std**2 + noise**2 / units.pulls
+        between = np.asarray(-0.5 * ((units.average - mean) ** 2 / variance + np.log(2 * np.pi * variance)))
         if self.noise_std is not None:
             return between
         assert units.squares is not None

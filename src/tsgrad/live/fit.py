@@ -19,7 +19,7 @@ FEW_UNITS = 8
 FEWEST_EXPERIMENTS = 3
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
 _Z = 1.959964
-_FARTHEST = 64.0  # logarithms by which a prior may be too strong
+_FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,6 +158,10 @@ def fit_prior(
         intervals[name] = (
             (value - _Z * error, value + _Z * error) if factor is None else (value / factor, value * factor)
         )
+    if law.spread is not None and not bad:
+        # Near zero, where arms differ little for their noise, the likelihood of its logarithm is no parabola.
+        profile = _Profile(_loss(law, units), free)
+        intervals[law.spread] = (np.exp(free[1] - profile.reach(-1.0)), np.exp(free[1] + profile.reach(1.0)))
     p_value = _fit_p_value(law, free, units)
     return FittedPrior(
         family=family,
@@ -285,30 +289,48 @@ def _covariance(loss: Any, free: FloatArray) -> tuple[FloatArray, bool]:
     return np.asarray(vectors @ np.diag(1 / bounded) @ vectors.T), bool(np.any(flat))
 
 
-def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
-    """Where the prior is as weak as the data allow: its likelihood ratio against the best is at the edge of what 95% of
-    logs would have, with the other coordinates at their best.
-    """
-    from scipy import optimize
+class _Profile:
+    """The likelihood as a function of the second free coordinate, with the others at their best."""
 
-    def profile(second: float) -> tuple[float, FloatArray]:
+    def __init__(self, loss: Callable[[FloatArray], float], free: FloatArray) -> None:
+        self._loss, self._free = loss, free
+
+    def at(self, second: float) -> tuple[float, FloatArray]:
+        """The loss there, and all coordinates."""
+        from scipy import optimize
+
         def rest(others: FloatArray) -> float:
-            return float(loss(np.insert(others, 1, second)))
+            return self._loss(np.insert(others, 1, second))
 
-        found = optimize.minimize(rest, np.delete(free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
+        found = optimize.minimize(rest, np.delete(self._free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
         return float(found.fun), np.insert(found.x, 1, second)
 
-    allowed = loss(free) + _Z**2 / 2
-    step = 1.0
-    while profile(free[1] + weaker * step)[0] < allowed:
-        step *= 2
-        if step > _FARTHEST:
-            raise BadInput(
-                "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
-                " more, some of which pay neither always nor never"
-            )
-    edge = optimize.bisect(lambda far: profile(free[1] + weaker * far)[0] - allowed, 0.0, step, xtol=1e-3)
-    return np.asarray(profile(free[1] + weaker * edge)[1], np.float64)
+    def reach(self, side: float) -> float:
+        """How far to one side the likelihood ratio against the best is what 95% of logs would have; infinite, where it
+        is wherever one looks.
+        """
+        from scipy import optimize
+
+        allowed = self._loss(self._free) + _Z**2 / 2
+        step = 1.0
+        while self.at(self._free[1] + side * step)[0] < allowed:
+            step *= 2
+            if step > _FARTHEST:
+                return np.inf
+        edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-3)
+        return float(edge)
+
+
+def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
+    """Where the prior is as weak as the data allow, with the other coordinates at their best."""
+    profile = _Profile(loss, free)
+    reach = profile.reach(weaker)
+    if np.isinf(reach):
+        raise BadInput(
+            "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
+            " more, some of which pay neither always nor never"
+        )
+    return np.asarray(profile.at(free[1] + weaker * reach)[1], np.float64)
 
 
 def _slopes(law: Family, free: FloatArray) -> FloatArray:

@@ -20,7 +20,8 @@ class OverExperiments(Family):
     """
 
     def __init__(self, base: ArmFamily) -> None:
-        self.base, self.names, self.weaker = base, (*base.names, "experiment_std"), base.weaker
+        self.base, self.names = base, (*base.names, "experiment_std")
+        self.weaker, self.spread = base.weaker, base.spread
 
     def start(self, units: Units) -> FloatArray:
         averages = np.bincount(units.experiment, units.total) / np.bincount(units.experiment, units.pulls)
