@@ -5,7 +5,7 @@
 Every policy that needs no training is prepared for the problem, the bonus law is trained by the default recipe, the
 paper's family by the same one with a quarter of the episodes in an iteration (it has eight to ten meta-parameters), and
 all are compared, paired. Rivals whose steps take hundreds of times as long as Thompson's (information-directed
-sampling, those that plan every step) play fewer episodes, against the bonus law on the same ones.
+sampling, redraws of top-two sampling, plans of every step) play fewer episodes, against the bonus law on the same ones.
 
 Trainings are kept in a folder, and the same command goes on where it was stopped.
 """
@@ -55,7 +55,7 @@ OTHERS: dict[str, Any] = {  # that need no training either; tables of reports le
     "half the spread": lambda: tg.ScaledThompson(0.5),
     "batch KG": tg.BatchKnowledgeGradient,
 }
-FEWER = {"IDS": 2048, "batch KG": 2048}  # episodes of rivals that are slow
+FEWER = {"IDS": 2048, "batch KG": 2048, "top two": 2048}  # episodes of rivals that are slow
 SLOWEST = {("variance", "IDS"): 512}  # 512 draws of a gamma law for every arm and step
 SLOW_STEPS: dict[str, Any] = {"logistic": {"validation_episodes": 4096}}  # a mode is looked for after every reward
 RESHAPED: dict[str, Any] = {"episodes": 256, "validation_episodes": 4096}
