@@ -55,7 +55,7 @@ OTHERS: dict[str, Any] = {  # that need no training either; tables of reports le
     "half the spread": lambda: tg.ScaledThompson(0.5),
     "batch KG": tg.BatchKnowledgeGradient,
 }
-FEWER = {"IDS": 2048, "batch KG": 2048, "top two": 2048}  # episodes of rivals that are slow
+FEWER = {"IDS": 2048, "batch KG": 512, "top two": 2048}  # episodes of rivals that are slow
 SLOWEST = {("variance", "IDS"): 512}  # 512 draws of a gamma law for every arm and step
 SLOW_STEPS: dict[str, Any] = {"logistic": {"validation_episodes": 4096}}  # a mode is looked for after every reward
 RESHAPED: dict[str, Any] = {"episodes": 256, "validation_episodes": 4096}

@@ -177,7 +177,7 @@ def reproduction(parts: Parts) -> list[str]:
             f"{setting}, {pair}",
             measured(entry["median"], entry["standard error"]),
             " to ".join(fixed(end(entry["seeds, best to worst"]), 2) for end in (min, max)),
-            measured(entry["printed"], entry["printed standard error"]),
+            f"{entry['printed']:.2f} ± {entry['printed standard error']:.2f}",
             fixed(entry["z"], 1),
             entry["verdict"],
         ]
