@@ -221,7 +221,7 @@ class Conditions(eqx.Module):
         if self.available.dtype == np.bool_:
             return jnp.asarray(self.available)[t - 1]
         first, last = jnp.asarray(self.available).T
-        return (first <= t) & (t <= last)
+        return jnp.asarray((first <= t) & (t <= last))
 
     def mask(self, horizon: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Which arms there are at each step, [T, K], on the host; only where they come and go."""
