@@ -83,6 +83,9 @@ def test_no_estimators():
     problem = tg.GaussianBandit(arms=2)
     with pytest.raises(tg.BadInput, match="estimators must name at least one estimator"):
         tg.episode_gradients(problem, tg.ReshapedThompson(problem), {}, horizon=2, episodes=4, seed=0)
+    record = tg.Recorded(context=None, pseudo_action=jnp.zeros((1, 1, 2)), arm=[[0]], reward=[[1.0]])
+    with pytest.raises(tg.BadInput, match="estimators must name at least one estimator"):
+        tg.recorded_gradients(problem, tg.ReshapedThompson(problem), {}, record, seed=0)
 
 
 def test_one_record_needs_one_world():

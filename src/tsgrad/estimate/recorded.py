@@ -113,6 +113,8 @@ def recorded_gradients(
 
     """
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
+    if not estimators:
+        raise BadInput("estimators must name at least one estimator, got none")
     chosen = tuple(estimators.values())
     _check_estimators(problem, chosen)
     gradients, _ = replayed_gradients(problem, policy, chosen, episodes, seed, iteration, precision)
