@@ -36,8 +36,6 @@ POLICY_FAMILIES = {
 # What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
 # gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
 _ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
-# Long episodes say more each: from a warm-up, more steps on fewer episodes come further in less time.
-_LONG_RECIPE = {"episodes": 500, "iterations": 80, "check_every": 20}
 _OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning_rate": 0.05, "check_every": 50}
 
 
@@ -100,8 +98,7 @@ class TrainingSettings(_Settings):
     `warm_up` is a shorter horizon: the policy is first trained there, with half of the episodes, and goes on from what
     that has found, which is nearer to the best policy of a long horizon than plain Thompson sampling is. Where the
     shorter horizon is long itself, beyond 200, it is warmed up for at a third of it, and so on. Where the policy is
-    left out and the horizon is long, `warm_up` is a third of the horizon, and 80 iterations of 500 episodes follow,
-    checked every 20.
+    left out and the horizon is long, `warm_up` is a third of the horizon.
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
@@ -160,9 +157,7 @@ class TrainingSettings(_Settings):
         """The settings for a policy that knows nothing yet, where it was left open whether it is to warm up."""
         if self.horizon <= LONG_HORIZON or "warm_up" in self.model_fields_set:
             return self
-        recipe = _LONG_RECIPE if is_natural(self.optimizer) else {}
-        left_open = {name: value for name, value in recipe.items() if name not in self.model_fields_set}
-        return self.model_copy(update={"warm_up": self.horizon // SHORTER, **left_open})
+        return self.model_copy(update={"warm_up": self.horizon // SHORTER})
 
     def of_warm_up(self) -> list["TrainingSettings"]:
         """The settings of the shorter trainings, in their order: the shortest comes first.
