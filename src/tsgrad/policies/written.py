@@ -9,6 +9,7 @@ from tsgrad.checks import BadInput, check_count
 from tsgrad.policies.base import Policy, prepared
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import registered_name, to_data
+from tsgrad_runtime.policies import NOT_PLAYED
 
 
 def write_policy(
@@ -32,8 +33,14 @@ def write_policy(
         lineage: what the policy was trained from, the latest first.
         expected: the regret to expect, with its standard error, and whatever else is known of the policy.
 
+    Every policy that this writes can be played. Information-directed sampling is refused: it is for simulation alone.
+
     """
-    write_json(path, "policy", policy_content(policy, problem, horizon, arms, lineage, expected))
+    content = policy_content(policy, problem, horizon, arms, lineage, expected)
+    kind = content.get("plays", content["policy"])["kind"]
+    if kind in NOT_PLAYED:
+        raise BadInput(f"policy {kind!r} can't be played, and is not written: {NOT_PLAYED[kind]}")
+    write_json(path, "policy", content)
 
 
 def policy_content(
