@@ -105,6 +105,7 @@ def time_decisions(folder):
 
 def compare_beliefs(folder, problem, beliefs):
     """Of every policy that plays a problem: how many decisions differ, and by how much propensities do."""
+    jax.config.update("jax_disable_most_optimizations", True)  # to compile takes longer than to play
     results = {}
     for case in (case for case, (name, _) in POLICIES.items() if name == problem):
         found = played(case, folder / "policy.json", horizon=20, episodes=beliefs // 20)
