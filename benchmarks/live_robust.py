@@ -1,6 +1,6 @@
 """Training that does not trust a prior more than the data do: `fit.uncertain` against `fit.problem`.
 
-    python benchmarks/live_robust.py [--arms 10] [--logs 5] [--episodes 65536]
+    python benchmarks/live_robust.py [--arms 10] [--logs 5] [--first 1] [--episodes 65536]
 
 A prior is fitted on a log of few arms. One policy is trained on the fitted prior, one on priors drawn from what the fit
 leaves open, both by the default recipe. Both play where the prior is as fitted, and where it is off by a standard error
@@ -57,17 +57,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--arms", type=int, default=10)
     parser.add_argument("--logs", type=int, default=5)
+    parser.add_argument("--first", type=int, default=1, help="number of the first log; settings were chosen on log 1")
     parser.add_argument("--horizon", type=int, default=50)
     parser.add_argument("--episodes", type=int, default=65_536)
     options = parser.parse_args()
     results, found = {}, []
-    for seed in range(options.logs):
-        fit = fitted(options.arms, seed)
+    numbers = range(options.first, options.first + options.logs)
+    for number in numbers:
+        fit = fitted(options.arms, seed=number - 1)
         print(fit, flush=True)
         found.append(judged(fit, options))
-        results |= said(f"log {seed + 1}, ", found[-1])
+        results |= said(f"log {number}, ", found[-1])
     pooled = {place: np.mean([one[place] for one in found], axis=0) for place in found[0]}
-    write("live robust training", results | said("all logs, ", pooled))
+    which = f"logs {numbers[0]} to {numbers[-1]}"
+    part = "live robust training" if options.first == 1 else f"live robust training, {which}"
+    write(part, results | said(f"{which}, ", pooled))
 
 
 def said(of, places):

@@ -1,11 +1,12 @@
 """What a decision costs, and whether the runtime decides as the simulator does: 10,000 beliefs of every policy.
 
     python benchmarks/runtime.py speed
-    python benchmarks/runtime.py beliefs [--count 10000]
+    python benchmarks/runtime.py beliefs [--problems gaussian bernoulli] [--count 10000]
 
 The first prints microseconds of a decision with ten arms, by policy: of one while nothing new is known, of one right
 after a reward, of its propensity and of a reward. The second, how many decisions differ from the simulator's for the
-same noise, and by how much propensities do where both sides have them exactly. Both write to a file.
+same noise, and by how much propensities do where both sides have them exactly, over a fifth of the beliefs; for all
+policies of some problems, or of all. Both write to files.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import time
 import timeit
 from pathlib import Path
 
+import jax
 import numpy as np
 
 import tsgrad as tg
@@ -23,7 +25,7 @@ from measure import write
 from tsgrad_runtime import Agent
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runtime"))
-from replays import POLICIES, has_exact_shares, moved, played, replayed, shares_apart
+from replays import POLICIES, PROBLEMS, differing, has_exact_shares, moved, played, shares_apart
 
 GAUSSIAN, BERNOULLI, POISSON = tg.GaussianBandit(arms=10), tg.BernoulliBandit(arms=10), tg.PoissonBandit(arms=10)
 LINEAR = tg.LinearBandit(features=np.random.default_rng(0).normal(size=(10, 5)))
@@ -101,13 +103,15 @@ def time_decisions(folder):
     return found
 
 
-def compare_beliefs(folder, beliefs):
-    """Of every policy that can be played: how many decisions differ, and by how much propensities do."""
+def compare_beliefs(folder, problem, beliefs):
+    """Of every policy that plays a problem: how many decisions differ, and by how much propensities do."""
+    jax.config.update("jax_disable_most_optimizations", True)  # to compile takes longer than to play
     results = {}
-    for case in POLICIES:
-        different = replayed(case, folder / "policy.json", horizon=20, episodes=beliefs // 20)[1]
-        found = played(case, folder / "policy.json", horizon=20, episodes=max(beliefs // 100, 1))
-        apart = float(shares_apart(found)) if has_exact_shares(found) else None
+    for case in (case for case, (name, _) in POLICIES.items() if name == problem):
+        found = played(case, folder / "policy.json", horizon=20, episodes=beliefs // 20)
+        different = differing(found)
+        few = jax.tree.map(lambda values: values[: max(beliefs // 100, 1)], found.trajectories)
+        apart = float(shares_apart(found._replace(trajectories=few))) if has_exact_shares(found) else None
         results[case] = {"beliefs": beliefs, "decisions that differ": different, "propensities apart by": apart}
         said = "by draws" if apart is None else f"apart by {apart:.1g}"
         print(f"{case:28s} {different} of {beliefs} decisions differ; propensities {said}", flush=True)
@@ -119,10 +123,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=("speed", "beliefs"))
     parser.add_argument("--count", type=int, default=10_000, help="of beliefs")
+    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         if options.part == "beliefs":
-            write("runtime against the simulator", compare_beliefs(Path(name), options.count))
+            for problem in options.problems:
+                found = compare_beliefs(Path(name), problem, options.count)
+                write(f"runtime against the simulator, {problem}", found)
             return
         code = "import time; began = time.perf_counter(); import tsgrad_runtime; print(time.perf_counter() - began)"
         took = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5))

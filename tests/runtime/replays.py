@@ -49,6 +49,8 @@ POLICIES = {
     "bayes ucb, contexts": ("contexts", lambda _: tg.BayesUCB(0.9)),
     "knowledge gradient": ("gaussian", lambda _: tg.KnowledgeGradient()),
     "relaxation": ("gaussian", lambda _: tg.RelaxationSampling("FH")),
+    "relaxation, V-Zero": ("gaussian", lambda _: tg.RelaxationSampling("V-Zero")),
+    "relaxation, INDEX": ("gaussian", lambda _: tg.RelaxationSampling("INDEX")),
     "scaled, gaussian": ("gaussian", lambda _: tg.ScaledThompson(0.7)),
     "scaled, poisson": ("poisson", lambda _: tg.ScaledThompson(0.7)),
     "greedy": ("contexts", lambda _: tg.Greedy()),
@@ -140,18 +142,23 @@ def played(case, path, *, horizon, episodes, seed=0, floor=0.0):
 def replayed(case, path, *, horizon, episodes, seed=0, floor=0.0):
     """(beliefs looked at, decisions that differ) when the runtime plays simulated episodes again, step by step."""
     found = played(case, path, horizon=horizon, episodes=episodes, seed=seed, floor=floor)
+    return horizon * episodes, differing(found, floor)
+
+
+def differing(found, floor=0.0):
+    """How many decisions differ when the runtime plays simulated episodes again."""
     arms = np.asarray(found.trajectories.arm)
     different, last = 0, None
     for episode, scene in found.scenes():
         if episode != last:
-            where = {"seed": seed, "purpose": Purpose.EVALUATION, "episode": episode}
+            where = {"seed": found.seed, "purpose": Purpose.EVALUATION, "episode": episode}
             noise, coins = (Noise.of(stream=stream, **where) for stream in (Stream.POLICY, Stream.FLOOR))
             last = episode
         arm = found.artefact.policy.arm(scene, noise, scene.t)
         by_chance = left_to_chance(floor, coins, scene.t, scene.available, found.problem.arms) if floor else None
         arm = arm if by_chance is None else by_chance
         different += not np.allclose(arm, arms[episode, scene.t - 1], rtol=1e-9, atol=1e-9)
-    return horizon * episodes, different
+    return different
 
 
 def has_exact_shares(found):

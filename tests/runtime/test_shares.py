@@ -5,7 +5,11 @@ import pytest
 from scipy import integrate, special, stats
 
 from tsgrad_runtime.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw
+from tsgrad_runtime.models import Gaussian
+from tsgrad_runtime.policies import Scene
+from tsgrad_runtime.policies.relaxation import RelaxationSampling
 from tsgrad_runtime.shares import product_shares, sampled_shares
+from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 
 def test_two_normal_arms_have_the_closed_form():
@@ -63,3 +67,21 @@ def test_sampling_agrees_with_quadrature():
     drawn = sampled_shares(law, None, np.random.default_rng(0))
     # Four comparisons beyond z = 4.2 together: once in 10,000 such tests.
     assert np.all(np.abs(drawn - exact) < 4.2 * np.sqrt(exact * (1 - exact) / 4096))
+
+
+@pytest.mark.parametrize("penalty", ["V-Zero", "INDEX"])
+def test_shares_of_plans_are_how_often_arms_are_played(penalty):
+    """Three arms, 128 plans against 200 decisions: 5 standard errors of both together, once in 10^5 tests."""
+    model = Gaussian(prior_mean=[0.0, 0.2, 0.0], prior_std=[1.0, 1.0, 0.5], noise_std=[1.0, 2.0, 1.0])
+    policy = RelaxationSampling(penalty=penalty)
+    policy.prepare(model, 6)
+    available = np.array([True, True, False])
+    noise = Noise.of(seed=0, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY)
+    for mask in (None, available):
+        scene = Scene(model, model.prior(), None, None, mask, 1, 6)
+        shares = policy.shares(scene, np.random.default_rng(0))
+        arms = [policy.arm(scene, noise, number) for number in range(1, 201)]
+        played = np.bincount(arms, minlength=3) / 200
+        spread = np.maximum(played * (1 - played), 1 / 200) * (1 / 128 + 1 / 200)
+        assert np.all(np.abs(shares - played) < 5 * np.sqrt(spread))
+        assert mask is None or shares[2] == played[2] == 0

@@ -51,3 +51,11 @@ def test_propensities_are_the_simulators(case, tmp_path):
 def test_every_policy_that_can_be_saved_is_played_or_refused_with_a_reason():
     ours = (name for name in kinds(tg.Policy) if registered_class(name).__module__.startswith("tsgrad."))
     assert set(ours) == set(policies.POLICIES) | set(policies.NOT_PLAYED)
+
+
+def test_a_policy_that_cannot_be_played_is_not_written(tmp_path):
+    with pytest.raises(tg.BadInput, match="can't be played, and is not written: it integrates"):
+        tg.write_policy(
+            tmp_path / "policy.json", tg.InformationDirected(), problem=tg.GaussianBandit(arms=2), horizon=5
+        )
+    assert not list(tmp_path.iterdir())

@@ -49,7 +49,7 @@ class _FirstAttempts:
 
 
 class GammaDraws:
-    """Draws of Gamma(shape) variables, each r^3 / s times exp(boost). Axes: [slot].
+    """Draws of Gamma(shape) variables, each r^3 / s times exp(boost). Axes: [slot]; `many` has those of several steps.
 
     What depends on the shapes alone is computed once, for all draws that are made between two rewards.
 
@@ -62,11 +62,22 @@ class GammaDraws:
 
     def __init__(self, shape: FloatArray) -> None:
         self.powers: Any = None  # where a shape is below one: then it is one larger, and a power of a uniform makes up
-        if min(shape.tolist()) < 1:  # a fourth of the time that NumPy's own takes, for as few numbers
+        if min(shape.ravel().tolist()) < 1:  # a fourth of the time that NumPy's own takes, for as few numbers
             small = shape < 1
             self.powers = small / shape
             shape = shape + small
         self.s = np.sqrt(shape - 1 / 3)
+
+    @classmethod
+    def many(cls, shapes: FloatArray) -> "list[GammaDraws]":
+        """One for each row of shapes [n, slot]."""
+        all_of_them, made = cls(shapes), []
+        for row in range(len(shapes)):
+            one = cls.__new__(cls)
+            one.s = all_of_them.s[row]
+            one.powers = None if all_of_them.powers is None else all_of_them.powers[row]
+            made.append(one)
+        return made
 
     def parts(self, noise: Noise, t: int) -> tuple[FloatArray, FloatArray | None]:
         """(r^3 / s, boost) of the draw of step t; no boost where no shape is below one."""

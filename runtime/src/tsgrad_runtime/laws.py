@@ -78,9 +78,14 @@ class NormalLaw(ProductLaw):
 class BetaLaw(ProductLaw):
     """Independent beta arms, compared by their logits: alpha and beta of each are `both` [2, K]."""
 
-    def __init__(self, both: FloatArray) -> None:
+    def __init__(self, both: FloatArray, gammas: GammaDraws | None = None) -> None:
         self.both = both
-        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
+        self._gammas = gammas  # made for the first draw unless given, and kept for all
+
+    @classmethod
+    def of_steps(cls, both: FloatArray) -> "list[BetaLaw]":
+        """One for each of several steps, from [n, 2, K]."""
+        return [cls(*one) for one in zip(both, GammaDraws.many(both.reshape(len(both), -1)), strict=True)]
 
     @property
     def alpha(self) -> FloatArray:
@@ -123,9 +128,13 @@ class BetaLaw(ProductLaw):
 class GammaLaw(ProductLaw):
     """Independent gamma arms, with mean shape / rate, compared by their logarithms. Axes: [K] each."""
 
-    def __init__(self, shape: FloatArray, rate: FloatArray) -> None:
+    def __init__(self, shape: FloatArray, rate: FloatArray, gammas: GammaDraws | None = None) -> None:
         self.shape, self.rate = shape, rate
-        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
+        self._gammas = gammas  # made for the first draw unless given, and kept for all
+
+    def rows(self) -> "list[GammaLaw]":
+        """One for each of several steps, where axes are [n, K]."""
+        return [GammaLaw(*one) for one in zip(self.shape, self.rate, GammaDraws.many(self.shape), strict=True)]
 
     def log_draw(self, noise: Noise, t: int) -> FloatArray:
         """Logarithms of the draw of step t."""
@@ -194,9 +203,10 @@ class NormalGammaLaw(ProductLaw):
 
 
 class FramedNormalLaw:
-    """offset + frame g with g normal: mean `location`, precision U'U with U = `whitening`; arms are features of it.
+    """offset + frame (location + spread z), z standard normal; arms are features of it.
 
-    Axes: [d], matrices [d, d] upper triangular; `features` [K, d], or None where every vector is an arm.
+    Axes: [d], matrices [d, d] upper triangular; `spread` is None for the identity; `features` [K, d], or None where
+    every vector is an arm.
     """
 
     def __init__(
@@ -204,16 +214,16 @@ class FramedNormalLaw:
         offset: FloatArray,
         frame: FloatArray,
         location: FloatArray,
-        whitening: FloatArray,
+        spread: FloatArray | None,
         features: FloatArray | None,
     ) -> None:
-        self.offset, self.frame, self.location, self.whitening = offset, frame, location, whitening
+        self.offset, self.frame, self.location, self.spread = offset, frame, location, spread
         self.features = features
 
     def world(self, noise: Noise, t: int) -> FloatArray:
         """The vector drawn at step t, [d]."""
-        step = np.linalg.solve(self.whitening, noise.normal(t, self.location.shape[0]))
-        return self.offset + self.frame @ (self.location + step)
+        normal = noise.normal(t, self.location.shape[0])
+        return self.offset + self.frame @ (self.location + (normal if self.spread is None else self.spread @ normal))
 
     @property
     def mean(self) -> FloatArray:
@@ -223,7 +233,7 @@ class FramedNormalLaw:
     @property
     def root(self) -> FloatArray:
         """A square root of the covariance, [d, d]."""
-        return np.asarray(np.linalg.solve(self.whitening.T, self.frame.T).T, np.float64)
+        return self.frame if self.spread is None else self.frame @ self.spread
 
     def orders(self, noise: Noise, t: int) -> FloatArray:
         assert self.features is not None
@@ -236,6 +246,9 @@ class FramedNormalLaw:
         return worlds @ self.features.T
 
 
+_NO_GUMBELS = (0, np.zeros((0, 0)))
+
+
 class CategoricalLaw:
     """Arm k with probability proportional to exp(logits_k). Axes: [K]."""
 
@@ -243,8 +256,12 @@ class CategoricalLaw:
         self.logits = logits
 
     def orders(self, noise: Noise, t: int) -> FloatArray:
-        uniform = np.minimum(noise.uniform(t, self.logits.shape[0]), _LARGEST_UNIFORM)
-        return self.logits - np.log(-np.log1p(-uniform))
+        slots = self.logits.shape[0]
+        first, gumbels = noise.prepared.get(("gumbel", slots), _NO_GUMBELS)
+        if not first <= t < first + len(gumbels):
+            uniforms = np.minimum(noise.ahead("uniform", t, slots)[:, :slots], _LARGEST_UNIFORM)
+            first, gumbels = noise.prepared["gumbel", slots] = t, -np.log(-np.log1p(-uniforms))
+        return np.asarray(self.logits + gumbels[t - first])
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return self.logits + generator.gumbel(size=(draws, self.logits.shape[0]))

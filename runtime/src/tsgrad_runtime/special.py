@@ -9,8 +9,7 @@ from tsgrad_runtime.checks import FloatArray
 
 def normal_cdf(z: FloatArray) -> FloatArray:
     """The standard normal distribution function."""
-    cdf: FloatArray = np.vectorize(lambda x: 0.5 * erfc(-x * 0.7071067811865476), otypes=[float])(z)
-    return cdf
+    return np.array([0.5 * erfc(x) for x in (z * -0.7071067811865476).ravel().tolist()]).reshape(z.shape)
 
 
 def sigmoid(x: FloatArray) -> FloatArray:

@@ -84,7 +84,7 @@ class Noise:
         self.key = key
         self._below: dict[tuple[int, int], Noise] = {}
         self._kept: dict[str, tuple[int, FloatArray]] = {}
-        self.prepared: dict[int, Any] = {}  # what laws have made of numbers to come, by how many slots
+        self.prepared: dict[Any, Any] = {}  # what laws have made of numbers to come, by how many slots
 
     @classmethod
     def of(

@@ -54,4 +54,4 @@ def serve(
     typer.echo(f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live", err=True)
     app = application(experiment, tokens, rate=rate, renewal=renewal)
     # What proxies say of clients is not asked for, so that no request is searched for it.
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, proxy_headers=False)
+    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, proxy_headers=False, ws="none")

@@ -10,6 +10,7 @@ from tsgrad.checks import BadInput, check_count, check_path
 from tsgrad.policies.base import Policy, prepared
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import registered_name, to_data
+from tsgrad_runtime.policies import NOT_PLAYED
 
 
 def write_policy(
@@ -34,7 +35,8 @@ def write_policy(
         expected: the regret to expect, with its standard error, and whatever else is known of the policy.
 
     Raises:
-        BadInput: if the policy can't play the problem, or `arms` are not as many different names as there are arms.
+        BadInput: if the policy can't play the problem, if it is for simulation alone, as information-directed sampling
+            is, or if `arms` are not as many different names as there are arms.
 
     >>> import tempfile, tsgrad as tg
     >>> from tsgrad_runtime import Agent
@@ -50,7 +52,11 @@ def write_policy(
     ['red', 'blue']
 
     """
-    write_json(check_path("path", path), "policy", policy_content(policy, problem, horizon, arms, lineage, expected))
+    content = policy_content(policy, problem, horizon, arms, lineage, expected)
+    kind = content.get("plays", content["policy"])["kind"]
+    if kind in NOT_PLAYED:
+        raise BadInput(f"policy {kind!r} can't be played, and is not written: {NOT_PLAYED[kind]}")
+    write_json(check_path("path", path), "policy", content)
 
 
 def policy_content(

@@ -13,7 +13,17 @@ from tsgrad_runtime.models.independent import Bernoulli, Gaussian, IndependentAr
 from tsgrad_runtime.models.linear import Ball, Linear, NormalPrior
 from tsgrad_runtime.models.logistic import Logistic
 
-__all__ = ["Ball", "Belief", "Bernoulli", "Gaussian", "IndependentArms", "Model", "NormalPrior", "model_of"]
+__all__ = [
+    "Ball",
+    "Belief",
+    "Bernoulli",
+    "Gaussian",
+    "IndependentArms",
+    "Model",
+    "NormalPrior",
+    "Poisson",
+    "model_of",
+]
 
 MODELS: dict[str, Callable[..., Model]] = {
     "gaussian": Gaussian,

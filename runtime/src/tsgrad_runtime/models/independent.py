@@ -132,7 +132,7 @@ class Bernoulli(IndependentArms):
         return np.asarray(self.prior_strength + (belief[0][0] + belief[0][1]))
 
     def values(self, orders: FloatArray) -> FloatArray:
-        return np.exp(-np.logaddexp(0, -orders))
+        return np.asarray(1 / (1 + np.exp(np.minimum(-orders, 700.0))))
 
     def cells(self, belief: Belief, most: int) -> Any:
         # Cells are those of up to `longest` pulls; past the horizon, those of as many with the same rate of success.

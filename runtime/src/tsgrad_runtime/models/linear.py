@@ -33,9 +33,8 @@ class NormalPrior(Model):
 
     def posterior(self, belief: Belief, features: FloatArray | None) -> FramedNormalLaw:
         mean, root = self.whitened(belief)
-        identity = np.eye(mean.shape[0])
         return FramedNormalLaw(
-            self.prior_mean + self.prior_root @ mean, self.prior_root @ root, np.zeros_like(mean), identity, features
+            self.prior_mean + self.prior_root @ mean, self.prior_root @ root, np.zeros_like(mean), None, features
         )
 
 

@@ -15,6 +15,7 @@ from tsgrad_runtime.policies.allocating import (
 from tsgrad_runtime.policies.base import Policy, Scene
 from tsgrad_runtime.policies.bonus import Bonus
 from tsgrad_runtime.policies.recurrent import RL2, Recurrent
+from tsgrad_runtime.policies.relaxation import RelaxationSampling
 from tsgrad_runtime.policies.reshaped import (
     ReshapedBernoulli,
     ReshapedEvidence,
@@ -59,10 +60,10 @@ POLICIES: dict[str, Callable[..., Policy]] = {
     "successive-elimination": SuccessiveElimination,
     "batch-knowledge-gradient": BatchKnowledgeGradient,
     "residual-horizon": ResidualHorizon,
+    "relaxation-sampling": RelaxationSampling,
 }
 NOT_PLAYED = {
     "information-directed": "it integrates over the best arm at every decision, which is for simulation alone",
-    "relaxation-sampling": "with this penalty it plans over sampled futures, which is for simulation alone",
     "beta-quantile": "its table would be too large for the horizon: use a shorter one",
     "bayes-ucb": "its table is not in the file: write it with tsgrad.write_policy",
     "optimistic-gittins": "its table is not in the file: write it with tsgrad.write_policy",

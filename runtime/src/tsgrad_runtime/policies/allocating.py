@@ -9,6 +9,7 @@ from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import CategoricalLaw, Law
 from tsgrad_runtime.models import IndependentArms, Model
 from tsgrad_runtime.policies.base import Sampling, Scene, largest
+from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.streams import Noise, Purpose, Stream, scattered
 
 _DRAWS = 64  # pairs z, -z of normal vectors over which the best mean is averaged, as in the simulator
@@ -20,11 +21,21 @@ _LEAST_USERS = 1e-12
 class Allocating(Sampling):
     """A policy that gives shares of arms."""
 
+    def __init__(self) -> None:
+        self._law = PerScene(self._made)
+
     @abc.abstractmethod
     def allocated(self, scene: Scene) -> FloatArray:
         """The share of every arm, [K]; none for arms that are not available."""
 
+    def stage(self, scene: Scene) -> Any:
+        """What else shares depend on, beside what is known and which arms are there."""
+        return None
+
     def law(self, scene: Scene) -> Law:
+        return self._law(scene, self.stage(scene))
+
+    def _made(self, scene: Scene) -> CategoricalLaw:
         with np.errstate(divide="ignore"):
             return CategoricalLaw(np.log(self.allocated(scene)))
 
@@ -51,7 +62,11 @@ class ExploreThenCommit(Allocating):
     """Equal shares for the first `users`, then the arm with the largest posterior mean."""
 
     def __init__(self, *, users: Any = None) -> None:
+        super().__init__()
         self.users = float(_known("users", users))
+
+    def stage(self, scene: Scene) -> Any:
+        return scene.t <= self.users
 
     def allocated(self, scene: Scene) -> FloatArray:
         if scene.t <= self.users:
@@ -64,6 +79,7 @@ class SuccessiveElimination(Allocating):
     """Equal shares for arms whose interval, m plus and minus `width` deviations, reaches the best lower end."""
 
     def __init__(self, *, width: Any = None) -> None:
+        super().__init__()
         self.width = float(_known("width", width))
 
     def allocated(self, scene: Scene) -> FloatArray:
@@ -75,6 +91,9 @@ class SuccessiveElimination(Allocating):
 
 class _Planned(Allocating):
     """Shares that are planned at every step, as if nothing were learned before its users are through."""
+
+    def stage(self, scene: Scene) -> Any:
+        return scene.t
 
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, IndependentArms):
@@ -114,6 +133,7 @@ class BatchKnowledgeGradient(_Planned):
     """The best shares of this batch, for what it earns and for what all later users gain by what it teaches."""
 
     def __init__(self, *, sizes: Any = None, after: Any = 0.0) -> None:
+        super().__init__()
         self.ends = np.cumsum(_known("sizes", sizes))
         self.after = float(check_array("after", after))
 
@@ -127,6 +147,7 @@ class ResidualHorizon(_Planned):
     """The constant shares that would be best from here to the end."""
 
     def __init__(self, *, after: Any = None) -> None:
+        super().__init__()
         self.after = float(_known("after", after))
 
     def allocated(self, scene: Scene) -> FloatArray:

@@ -8,6 +8,7 @@ from tsgrad_runtime.checks import BadInput, FloatArray, check_choice
 from tsgrad_runtime.laws import BetaLaw, CategoricalLaw, FramedNormalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Arrays, Sampling, Scene
+from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.special import sigmoid
 
 
@@ -43,6 +44,7 @@ class Recurrent(_Network, Sampling):
     def __init__(self, *, form: str, reads_features: bool, **weights: Any) -> None:
         super().__init__(**weights)
         self.form, self.reads_features = check_choice("form", form, ("residual", "free")), bool(reads_features)
+        self._known = PerScene(self._of_known)
 
     def start(self, model: Model) -> Any:
         return (np.zeros(self.weight_hidden.shape[1]),)
@@ -59,23 +61,28 @@ class Recurrent(_Network, Sampling):
         return (self.next_state(read, memory[0]),)
 
     def law(self, scene: Scene) -> Law:
+        posterior, shift = self._known(scene)
+        return shifted(posterior, shift + self.head_weight[:, -1] * (scene.left / scene.horizon))
+
+    def _of_known(self, scene: Scene) -> tuple[Law, FloatArray]:
+        """What the time has no part in: the law that is moved, and most of what it is moved by."""
         belief = scene.belief if self.form == "residual" else scene.model.prior()
-        read = np.append(scene.memory[0], scene.left / scene.horizon)
-        return shifted(scene.model.posterior(belief, scene.features), self.head_weight @ read + self.head_bias)
+        shift = self.head_weight[:, :-1] @ scene.memory[0] + self.head_bias
+        return scene.model.posterior(belief, scene.features), shift
 
 
 def shifted(law: Law, shift: FloatArray) -> Law:
     """The law moved by unconstrained numbers; at zero it stays as it is."""
-    first, second = np.split(shift, 2)
+    half = shift.shape[0] // 2
+    first, second = shift[:half], shift[half:]
     match law:
         case NormalLaw():
             return NormalLaw(law.location + law.scale * first, law.scale * _factor(second))
         case FramedNormalLaw():
-            return FramedNormalLaw(
-                law.offset, law.frame, law.location + first, law.whitening * _factor(-second), law.features
-            )
+            assert law.spread is None  # a posterior's
+            return FramedNormalLaw(law.offset, law.frame, law.location + first, np.diag(_factor(second)), law.features)
         case BetaLaw():
-            return BetaLaw(law.both * np.stack([_factor(first), _factor(second)]))
+            return BetaLaw(law.both * _factor(shift).reshape(2, half))
         case GammaLaw():
             return GammaLaw(law.shape * _factor(first), law.rate * _factor(second))
         case NormalGammaLaw():
@@ -86,7 +93,7 @@ def shifted(law: Law, shift: FloatArray) -> Law:
 
 
 def _factor(logarithm: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(np.clip(logarithm, -8.0, 8.0)))
+    return np.asarray(np.exp(np.minimum(np.maximum(logarithm, -8.0), 8.0)))
 
 
 class RL2(_Network, Sampling):
@@ -97,6 +104,7 @@ class RL2(_Network, Sampling):
 
     def __init__(self, *, start: Any, **weights: Any) -> None:
         super().__init__(start_state=start, **weights)
+        self._known = PerScene(lambda scene: CategoricalLaw(self.head_weight @ scene.memory[0] + self.head_bias))
 
     def start(self, model: Model) -> Any:
         return (self.start_state,)
@@ -106,7 +114,7 @@ class RL2(_Network, Sampling):
         return (self.next_state(read, memory[0]),)
 
     def law(self, scene: Scene) -> Law:
-        return CategoricalLaw(self.head_weight @ scene.memory[0] + self.head_bias)
+        return self._known(scene)
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders

@@ -1,21 +1,22 @@
 """Plain Thompson sampling, and reshaped posteriors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray
 from tsgrad_runtime.laws import BetaLaw, FramedNormalLaw, Law, NormalLaw
-from tsgrad_runtime.models import Bernoulli, Gaussian, IndependentArms, Model, NormalPrior
+from tsgrad_runtime.models import Bernoulli, Gaussian, IndependentArms, Model, NormalPrior, Poisson
 from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm
-from tsgrad_runtime.policies.kept import PerBelief, PerStep
+from tsgrad_runtime.policies.kept import PerBelief, PerBeliefAndStep, PerStep, kept_posterior
 
 
 class Thompson(Sampling):
     """Plain Thompson sampling."""
 
     def __init__(self) -> None:
-        self._posterior = PerBelief(lambda scene: scene.model.posterior(scene.belief, scene.features))
+        self._posterior = kept_posterior()
 
     def law(self, scene: Scene) -> Law:
         return self._posterior(scene)
@@ -74,15 +75,15 @@ class ReshapedBernoulli(Arrays, Sampling):
         lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
         highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
 
-        def concentration(left: FloatArray) -> FloatArray:
-            logarithm = self.decay * -np.log(left / horizon)[:, None]
-            return np.exp(np.minimum(np.maximum(logarithm, lowest), highest))
+        def laws(scene: Scene, left: FloatArray) -> list[BetaLaw]:
+            logarithm = self.decay * -np.log(left / horizon)[:, None, None]
+            concentration = np.exp(np.minimum(np.maximum(logarithm, lowest), highest))
+            return BetaLaw.of_steps(concentration * (counts + weight * scene.belief[0]))
 
-        self._concentration = PerStep(concentration)
-        self._counts = PerBelief(lambda scene: counts + weight * scene.belief[0])
+        self._law = PerBeliefAndStep(laws)
 
     def law(self, scene: Scene) -> Law:
-        return BetaLaw(self._concentration(scene.left) * self._counts(scene))
+        return self._law(scene)
 
 
 class ReshapedEvidence(Arrays, Sampling):
@@ -96,15 +97,16 @@ class ReshapedEvidence(Arrays, Sampling):
             raise BadInput("policy 'reshaped-evidence' needs a problem with independent arms")
         self.per_arm = check_per_arm(model, self.log_evidence_weight, self.decay)
 
-        def weight(left: FloatArray) -> FloatArray:
-            return np.asarray(
-                _bounded_exp(self.log_evidence_weight - self.decay * np.log(left / horizon)[:, None], 0.0, 8.0)
-            )
+        def laws(scene: Scene, left: FloatArray) -> Sequence[Law]:
+            weight = _bounded_exp(self.log_evidence_weight - self.decay * np.log(left / horizon)[:, None], 0.0, 8.0)
+            if isinstance(model, Poisson):  # the others' steps cost no less together
+                return model.posterior((weight * scene.belief[0][:, None],), scene.features).rows()
+            return [model.posterior((one * scene.belief[0],), scene.features) for one in weight]
 
-        self._weight = PerStep(weight)
+        self._law = PerBeliefAndStep(laws)
 
     def law(self, scene: Scene) -> Law:
-        return scene.model.posterior((self._weight(scene.left) * scene.belief[0],), scene.features)
+        return self._law(scene)
 
 
 class ReshapedNormal(Arrays, Sampling):
@@ -126,7 +128,7 @@ class ReshapedNormal(Arrays, Sampling):
             plain = model.posterior(scene.belief, None)
             factor = np.linalg.cholesky(ratio * np.eye(mean.shape[0]) + (1 - ratio) * (root.T @ root))
             location = np.linalg.solve(factor @ factor.T, root.T @ (shift + (ratio - 1) * mean))
-            return FramedNormalLaw(plain.offset, plain.frame, location, factor.T, None)
+            return FramedNormalLaw(plain.offset, plain.frame, location, np.linalg.inv(factor.T), None)
 
         def scale(left: FloatArray) -> FloatArray:
             log_variance = self.log_covariance_scale + self.decay * np.log(left / horizon)
@@ -136,5 +138,6 @@ class ReshapedNormal(Arrays, Sampling):
 
     def law(self, scene: Scene) -> Law:
         unit = self._unit(scene._replace(features=None))  # which have no part in it
-        whitening = unit.whitening / self._scale(scene.left)
-        return FramedNormalLaw(unit.offset, unit.frame, unit.location, whitening, scene.features)
+        assert unit.spread is not None
+        spread = unit.spread * self._scale(scene.left)
+        return FramedNormalLaw(unit.offset, unit.frame, unit.location, spread, scene.features)

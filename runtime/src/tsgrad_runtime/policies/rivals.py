@@ -8,6 +8,7 @@ from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw, ProductLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
 from tsgrad_runtime.policies.base import ByDraws, Certain, Policy, Sampling, Scene, largest
+from tsgrad_runtime.policies.kept import PerBelief, PerScene, kept_moments, kept_posterior
 from tsgrad_runtime.shares import product_shares, sampled_shares
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
@@ -18,6 +19,7 @@ class SoftElim(Sampling):
 
     def __init__(self, *, log_confidence_scale: Any = 0.0) -> None:
         self.log_confidence_scale = float(check_array("log_confidence_scale", log_confidence_scale))
+        self._law = PerScene(self._made)
 
     def start(self, model: Model) -> Any:
         assert model.arms is not None
@@ -30,6 +32,9 @@ class SoftElim(Sampling):
         return pulls, average
 
     def law(self, scene: Scene) -> Law:
+        return self._law(scene)
+
+    def _made(self, scene: Scene) -> CategoricalLaw:
         pulls, average = scene.memory
         rated = pulls > 0 if scene.available is None else (pulls > 0) & scene.available
         best = np.max(average, where=rated, initial=-np.inf)
@@ -43,8 +48,11 @@ class SoftElim(Sampling):
 class Greedy(Certain):
     """The largest posterior mean."""
 
+    def __init__(self) -> None:
+        self._moments = kept_moments()
+
     def indices(self, scene: Scene) -> FloatArray:
-        return scene.model.moments(scene.belief, scene.features)[0]
+        return self._moments(scene)[0]
 
 
 class Index(Policy):
@@ -64,13 +72,21 @@ class Index(Policy):
             if value is not None and not (value.shape[0] in (1, model.arms) and value.shape[1] in (1, horizon)):
                 raise BadInput(f"{name} must be for {model.arms} arms and {horizon} steps, got {value.shape}")
             self.per_arm = self.per_arm or (value is not None and value.shape[0] > 1)
+        arms, self._moments = np.arange(model.arms), kept_moments()
+
+        def places(scene: Scene) -> Any:
+            cells = [
+                model.cells(scene.belief, value.shape[2]) for value in (self.table, self.spread) if value is not None
+            ]
+            return arms, cells
+
+        self._places = PerBelief(places)
 
     def law(self, scene: Scene) -> NormalLaw:
         """Of the indices: their spread is zero where there is none."""
-        model: Any = scene.model
-        mean = model.moments(scene.belief, scene.features)[0]
-        spread = np.zeros_like(mean) if self.spread is None else self._looked_up(self.spread, scene)
-        return NormalLaw(mean + self._looked_up(self.table, scene), spread)
+        mean = self._moments(scene)[0]
+        spread = np.zeros_like(mean) if self.spread is None else self._looked_up(self.spread, scene, 1)
+        return NormalLaw(mean + self._looked_up(self.table, scene, 0), spread)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         law = self.law(scene)
@@ -87,11 +103,10 @@ class Index(Policy):
             return shares
         return sampled_shares(law, scene.available, generator)
 
-    def _looked_up(self, table: FloatArray, scene: Scene) -> FloatArray:
-        model: Any = scene.model
-        rows = np.arange(model.arms) if table.shape[0] > 1 else 0
-        cells = model.cells(scene.belief, table.shape[2])
-        return np.asarray(table[rows, scene.t - 1 if table.shape[1] > 1 else 0, cells])
+    def _looked_up(self, table: FloatArray, scene: Scene, which: int) -> FloatArray:
+        arms, cells = self._places(scene)
+        now = table[:, scene.t - 1 if table.shape[1] > 1 else 0]
+        return np.asarray(now[arms, cells[which]] if len(now) > 1 else now[0, cells[which]])
 
 
 class NormalQuantile(Certain):
@@ -101,13 +116,14 @@ class NormalQuantile(Certain):
         from statistics import NormalDist  # slow to load, and seldom needed
 
         self.widths = [NormalDist().inv_cdf(level) if level > 0 else 0.0 for level in check_array("levels", levels)]
+        self._moments = kept_moments()
 
     def prepare(self, model: Model, horizon: int) -> None:
         if len(self.widths) != horizon:
             raise BadInput(f"levels must be {horizon} numbers for this horizon, got {len(self.widths)}")
 
     def indices(self, scene: Scene) -> FloatArray:
-        mean, std = scene.model.moments(scene.belief, scene.features)
+        mean, std = self._moments(scene)
         return mean + self.widths[scene.t - 1] * std
 
 
@@ -154,14 +170,15 @@ class ScaledThompson(ByDraws):
 
     def __init__(self, *, factor: Any) -> None:
         self.factor = float(check_array("factor", factor, above=0))
+        self._moments, self._posterior = kept_moments(), kept_posterior()
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        mean = scene.model.moments(scene.belief, scene.features)[0]
-        orders = scene.model.posterior(scene.belief, scene.features).orders(noise, number)
+        mean = self._moments(scene)[0]
+        orders = self._posterior(scene).orders(noise, number)
         return largest(mean + self.factor * (scene.model.values(orders) - mean), scene.available)
 
     def chosen(self, scene: Scene, values: FloatArray, generator: np.random.Generator) -> Any:
-        mean = scene.model.moments(scene.belief, scene.features)[0]
+        mean = self._moments(scene)[0]
         return np.argmax(mean + self.factor * (values - mean), axis=1)
 
 
@@ -170,6 +187,7 @@ class SatisficingThompson(ByDraws):
 
     def __init__(self, *, tolerance: Any) -> None:
         self.tolerance = float(check_array("tolerance", tolerance))
+        self._posterior = kept_posterior()
 
     def start(self, model: Model) -> Any:
         return np.zeros(1), np.full(model.arms or 0, 2.0**31 - 1)
@@ -180,14 +198,13 @@ class SatisficingThompson(ByDraws):
         return steps + 1, first
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        orders = scene.model.posterior(scene.belief, scene.features).orders(noise, number)
-        means = scene.model.values(orders)
+        means = scene.model.values(self._posterior(scene).orders(noise, number))
         offered = means if scene.available is None else np.where(scene.available, means, -np.inf)
-        return int(self.chosen(scene, offered[None], None)[0])
+        return int(self.chosen(scene, offered, None))
 
     def chosen(self, scene: Scene, values: FloatArray, generator: Any) -> Any:
-        enough = values >= np.max(values, axis=1, keepdims=True) - self.tolerance
-        return np.argmin(np.where(enough, scene.memory[1], 2.0**32), axis=1)
+        enough = values >= values.max(axis=-1, keepdims=True) - self.tolerance
+        return np.where(enough, scene.memory[1], 2.0**32).argmin(axis=-1)
 
 
 class TopTwoThompson(Policy):
@@ -197,9 +214,10 @@ class TopTwoThompson(Policy):
 
     def __init__(self, *, beta: Any = 0.5) -> None:
         self.beta = float(check_array("beta", beta))
+        self._posterior = kept_posterior()
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        model, law = scene.model, scene.model.posterior(scene.belief, scene.features)
+        model, law = scene.model, self._posterior(scene)
         values = model.values(law.orders(noise.at(1), number))
         best = largest(values, scene.available)
         if noise.at(0).uniform(number, 1)[0] <= self.beta:
