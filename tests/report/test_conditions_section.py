@@ -26,6 +26,8 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
         " 50 users get the best arm afterwards."
     )
     assert section.paragraphs[1].startswith("The first 2 batches are blind: nothing is known yet. That costs ")
+    assert " is the rest: " in section.paragraphs[1]
+    assert report.subtitle.startswith("3 steps of 30 users; rewards are seen 1 step late; ")
     assert "goes to 50 more users" in section.paragraphs[2]
     assert section.paragraphs[3].startswith("A policy that was trained without these conditions loses ")
     assert section.paragraphs[3].endswith("as much as this one within chance.")

@@ -1,6 +1,7 @@
 """The report of a training run, from its folder: the run is read, its policies are tried on fresh episodes."""
 
 import platform
+import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -96,7 +97,7 @@ def run_report(
         sections.append(robustness_section(trust, episodes=TRUSTED_EPISODES))
     sections += [
         gain_section(comparison, TRAINED, labels),
-        bonus_section(run.policy)
+        bonus_section(run.policy, least_left=int(run.conditions.sizes(horizon)[-1]))
         if isinstance(run.policy, Bonus)
         else meta_parameter_section(
             run.start.meta_parameters(),
@@ -106,9 +107,10 @@ def run_report(
         ),
         _training(run.history, comparison),
     ]
+    said = "" if run.conditions.trivial else f"{run.conditions.words(horizon)}. "
     return Report(
         title=problem_title(data, horizon, number),
-        subtitle=f"{type(run.start).__name__}, trained with {estimator.name} over "
+        subtitle=f"{said}{type(run.start).__name__}, trained with {estimator.name} over "
         f"{configuration.training.iterations:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
         key_figures=key_figures(comparison, TRAINED),
@@ -138,7 +140,10 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
     """
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
-    reasons = "; ".join(f"{spoken_rival(name)} ({reason})" for name, reason in others.left_out.items())
+    names: dict[str, list[str]] = {}  # by the reason, without its details: many share one
+    for name, reason in others.left_out.items():
+        names.setdefault(re.split("[:;] ", reason)[0], []).append(spoken_rival(name))
+    reasons = "; ".join(f"{', '.join(missing)} ({reason})" for reason, missing in names.items())
     missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
 
