@@ -199,8 +199,8 @@ def _training(history: list[HistoryRow], comparison: Comparison) -> Section:
     averaged = f", averaged over {window} iterations" if window > 1 else ""
     picture = Picture(
         name="learning-curve",
-        caption=f"Regret on training batches{averaged} (line), on validation episodes (circles), and the policy selected "
-        "(star). Dashed lines are other policies on the evaluation episodes." + (away if hidden else ""),
+        caption=f"Regret on training batches{averaged} (line), on validation episodes (circles), and the policy "
+        "selected (star). Dashed lines are other policies on the evaluation episodes." + (away if hidden else ""),
         alternative=f"Learning curve: regret on validation episodes from {fixed(checks[0][1], digits)} at the start "
         f"to {fixed(selected[1], digits)} at iteration {selected[0]}, {fixed(checks[-1][1], digits)} at the end.",
         draw=lambda width: training_charts.learning_curves(
