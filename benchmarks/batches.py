@@ -1,6 +1,6 @@
 """Gradients of batches: how noisy and how biased pathwise ones are beside scores, and what a batch costs.
 
-    python benchmarks/batches.py [--episodes 1000000]
+    python benchmarks/batches.py [--episodes 100000]
 
 Two Gaussian arms, two batches of 5, 50 and 500 users, where quadrature gives the gradient to six digits: traces of the
 variance of an episode's gradient, and the largest error of a meta-parameter in standard errors of an estimate from
@@ -68,7 +68,7 @@ def expected_reward(policy: Any, users: int) -> Any:
 def main() -> None:
     """Prints a line for each size of batch and each way, and what a batch costs."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--episodes", type=int, default=1_000_000)
+    parser.add_argument("--episodes", type=int, default=100_000)
     episodes = parser.parse_args().episodes
     policy = tg.ReshapedThompson(PROBLEM)
     rows = []

@@ -5,6 +5,7 @@ import pytest
 import tsgrad as tg
 from tsgrad.report.run_report import run_report
 from tsgrad.report.style import figure_bytes
+from tsgrad.report.summary import Words, prior_words
 
 
 @pytest.mark.long
@@ -26,6 +27,8 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
         " 50 users get the best arm afterwards."
     )
     assert section.paragraphs[1].startswith("The first 2 batches are blind: nothing is known yet. That costs ")
+    assert " is the rest: " in section.paragraphs[1]
+    assert report.subtitle.startswith("3 steps of 30 users; rewards are seen 1 step late; ")
     assert "goes to 50 more users" in section.paragraphs[2]
     assert section.paragraphs[3].startswith("A policy that was trained without these conditions has regret ")
     assert section.paragraphs[3].endswith("as much as this one within chance.")
@@ -34,3 +37,10 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
         figure = picture.draw(width)
         assert len(figure.axes[0].get_legend().get_texts()) == 6  # five arms, and all others
         assert figure_bytes(figure, "svg").startswith(b"<?xml")
+
+
+def test_what_is_rare_is_said_of_many_decisions():
+    words = Words(["a", "b"], "clicks")
+    assumed = [prior_words(tg.BernoulliBandit(alpha=2.0, beta=beta, arms=2), words) for beta in (498.0, 38.0)]
+    assert "from 0.713 to 9.47 clicks per 1,000 decisions" in assumed[0]
+    assert "from 0.00919 to 0.116 clicks per decision" in assumed[1]

@@ -40,8 +40,10 @@ def meta_parameter_section(
     return Section("What training changed", [opening], [picture, *_tables(start, end, len(labels.ticks)), definitions])
 
 
-def bonus_section(policy: Bonus) -> Section:
-    """What the bonus law learned, as a picture: its coefficients mean little one by one."""
+def bonus_section(policy: Bonus, *, least_left: int = 1) -> Section:
+    """What the bonus law learned, as a picture: its coefficients mean little one by one. `least_left` are the users
+    left at the last step: with fewer the policy never decides.
+    """
     text = (
         "The policy draws each arm's value from a normal law around the posterior mean plus a bonus, both in standard "
         "deviations of the posterior. Where training starts, the bonus is zero and the spread one: Thompson sampling. "
@@ -52,7 +54,7 @@ def bonus_section(policy: Bonus) -> Section:
         caption="What training learned: the bonus and the spread of an arm by steps left, one line for each amount "
         "that is known of it, in rewards that the belief about it is worth.",
         alternative="Lines over steps left: the bonus, and the spread, of arms of which little to much is known.",
-        draw=lambda width: training_charts.bonus_over_time(policy, width=width),
+        draw=lambda width: training_charts.bonus_over_time(policy, least_left=least_left, width=width),
     )
     parts: list[Picture | Table] = [picture]
     own = {name: values for name, values in policy.meta_parameters().items() if name.startswith("arm_")}

@@ -97,7 +97,7 @@ def run_report(
         sections.append(robustness_section(trust, episodes=TRUSTED_EPISODES))
     sections += [
         gain_section(comparison, TRAINED, labels),
-        bonus_section(run.policy)
+        bonus_section(run.policy, least_left=int(run.conditions.sizes(horizon)[-1]))
         if isinstance(run.policy, Bonus)
         else meta_parameter_section(
             run.start.meta_parameters(),
@@ -107,9 +107,10 @@ def run_report(
         ),
         _training(run, comparison),
     ]
+    said = "" if run.conditions.trivial else f"{run.conditions.words(horizon)}. "
     return Report(
         title=problem_title(data, horizon, number),
-        subtitle=f"{type(run.start).__name__}, trained with {estimator.name} over "
+        subtitle=f"{said}{type(run.start).__name__}, trained with {estimator.name} over "
         f"{configuration.training.iterations:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
         key_figures=key_figures(comparison, TRAINED),
@@ -139,10 +140,10 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
     """
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
-    alike: dict[str, list[str]] = {}
-    for name, reason in others.left_out.items():  # what comes after a colon is advice, and details
-        alike.setdefault(re.split("[:;]", reason)[0], []).append(spoken_rival(name))
-    reasons = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in alike.items())
+    names: dict[str, list[str]] = {}  # by the reason, without its details: many share one
+    for name, reason in others.left_out.items():
+        names.setdefault(re.split("[:;] ", reason)[0], []).append(spoken_rival(name))
+    reasons = "; ".join(f"{', '.join(missing)} ({reason})" for reason, missing in names.items())
     missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
 
@@ -195,11 +196,12 @@ def _training(run: Run, comparison: Comparison) -> Section:
     digits = decimals_at(comparison.regret[PLAIN])
     hidden = training_charts.rivals_off_the_chart({"training": curve}, rivals)
     away = f" Not drawn, being far above: {', '.join(f'{name} ({fixed(rivals[name], digits)})' for name in hidden)}."
+    window = training_charts.averaging_window(len(measured))
+    averaged = f", averaged over {window} iterations" if window > 1 else ""
     picture = Picture(
         name="learning-curve",
-        caption=f"Regret on training batches, averaged over {training_charts.averaging_window(len(measured))} "
-        "iterations (line), on validation episodes (circles), and the policy selected (star). Dashed lines are other "
-        "policies on the evaluation episodes." + (away if hidden else ""),
+        caption=f"Regret on training batches{averaged} (line), on validation episodes (circles), and the policy "
+        "selected (star). Dashed lines are other policies on the evaluation episodes." + (away if hidden else ""),
         alternative=f"Learning curve: regret on validation episodes from {fixed(checks[0][1], digits)} at the start "
         f"to {fixed(selected[1], digits)} at iteration {selected[0]}, {fixed(checks[-1][1], digits)} at the end.",
         draw=lambda width: training_charts.learning_curves(

@@ -15,6 +15,7 @@ from tsgrad.report.words import ArmLabels
 
 PHASES = 4  # of an episode: early, two in the middle, late
 MOST_LINES = 7  # policies whose regret over time is drawn
+FAR = 3  # times the reference's regret: lines that high would press all others into one
 HARDLY = 0.01  # of all pulls: what is not worth speaking of
 FALSE_ALARM = 0.05  # of speaking of any arm where pulls did not move
 
@@ -207,9 +208,11 @@ def _regret_between(regret_over_time: FloatArray, edges: list[int]) -> FloatArra
 
 
 def _curves_to_draw(comparison: Comparison, trained: str, drawn: Sequence[str]) -> dict[str, FloatArray]:
-    """The trained policy, the reference, and the best of the others."""
+    """The trained policy, the reference, and the best of the others that are not far above."""
     needed = {trained, comparison.reference}
-    others = sorted(set(drawn) - needed, key=lambda name: comparison.policies[name].regret)
+    most = FAR * comparison.policies[comparison.reference].regret
+    near = (name for name in set(drawn) - needed if comparison.policies[name].regret < most)
+    others = sorted(near, key=lambda name: comparison.policies[name].regret)
     kept = needed | set(others[: MOST_LINES - len(needed)])
     return {name: result.regret_over_time for name, result in comparison.policies.items() if name in kept}
 

@@ -132,20 +132,23 @@ def _(model: GaussianBandit, words: Words) -> str:
 
 @prior_words.register
 def _(model: BernoulliBandit, words: Words) -> str:
-    return _spread(stats.beta(model.alpha, model.beta).ppf([[0.05], [0.95]]), words)
+    return _spread(stats.beta(model.alpha, model.beta).ppf([[0.05], [0.95]]), words, counted=True)
 
 
 @prior_words.register
 def _(model: PoissonBandit, words: Words) -> str:
-    return _spread(stats.gamma(model.shape, scale=1 / model.rate).ppf([[0.05], [0.95]]), words)
+    return _spread(stats.gamma(model.shape, scale=1 / model.rate).ppf([[0.05], [0.95]]), words, counted=True)
 
 
-def _spread(ends: Any, words: Words) -> str:
-    """From where to where nine arms in ten are; where arms differ, from the lowest to the highest of them."""
-    alike = np.allclose(ends, ends[:, :1])
+def _spread(ends: Any, words: Words, *, counted: bool = False) -> str:
+    """From where to where nine arms in ten are; where arms differ, from the lowest to the highest of them. What is
+    counted and rare is said of as many decisions as have one to ten of it.
+    """
+    alike, most = np.allclose(ends, ends[:, :1]), float(np.max(ends))
+    per = 10 ** int(np.ceil(-np.log10(most))) if counted and most < 0.1 else 1
     return (
-        f"It is assumed that {'an arm' if alike else 'the arms, which differ,'} will pay {_range(*ends)} {words.unit}"
-        " per decision, nine times out of ten."
+        f"It is assumed that {'an arm' if alike else 'the arms, which differ,'} will pay {_range(*(per * ends))}"
+        f" {words.unit} per {'decision' if per == 1 else f'{per:,} decisions'}, nine times out of ten."
     )
 
 

@@ -26,6 +26,7 @@ from tsgrad.report.style import (
     panels,
     styled,
 )
+from tsgrad.report.words import short
 
 MOST_POINTS = 250  # of a line: more can't be told apart at the width of a page
 HEADROOM = 1.25  # how far above where training starts a rival's line is still drawn
@@ -178,25 +179,34 @@ def meta_parameters(
 
 
 @styled
-def bonus_over_time(policy: Bonus, *, width: Width = "wide") -> Figure:
+def bonus_over_time(policy: Bonus, *, least_left: int = 1, width: Width = "wide") -> Figure:
     """What the bonus law learned: the bonus and the spread of an arm by steps left, for several strengths of belief.
+
+    From `least_left` on, which are those of the last batch where users come in batches.
 
     >>> flat = Bonus(bonus=[0.5], log_spread=[0.0], most_left=50, least_known=1, most_known=51)
     >>> [line.get_label() for line in bonus_over_time(flat).axes[0].lines][:2]
     ['1', '3.71']
+    >>> print(bonus_over_time(flat, least_left=20).axes[0].lines[0].get_xdata()[[0, -1]].round())
+    [20. 50.]
     """
     figure, grid = panels(width, 2, height=2.8)
     (_, all_time), (least, most) = policy.log_ranges(np)
-    left = np.exp(np.linspace(0, max(all_time, 0.01), 80))
+    first = float(np.log(least_left))
+    left = np.exp(np.linspace(first, max(all_time, first + 0.01), 80))
     strengths = np.exp(np.linspace(least, most, 4))
     for strength, dash, colour in zip(strengths, DASHES, (ACCENT, INK, INK, MUTED), strict=False):
         bonus, log_spread = policy.surface(left, np.full_like(left, strength))
         for axes, values in zip(grid, (bonus, np.exp(log_spread)), strict=True):
-            axes.plot(left, values, color=colour, linestyle=dash, label=f"{strength:.3g}")
+            axes.plot(left, values, color=colour, linestyle=dash, label=short(strength))
     for axes, title in zip(grid, ("bonus, in standard deviations", "spread, of the posterior's"), strict=True):
-        axes.set(title=title, xlabel="steps left", xscale="log")
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.set(title=title, xlabel="users left" if least_left > 1 else "steps left")
+        if left[-1] > 30 * left[0]:
+            axes.set_xscale("log")
+            axes.xaxis.set_minor_locator(NullLocator())
+        else:
+            axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     grid[0].legend(title="rewards known", loc="best", handletextpad=0.4, borderaxespad=0.1)
     return figure
 
