@@ -9,7 +9,7 @@ Parts = Mapping[str, Any]  # what a program wrote, by the name of the part
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     r"""Lines of Markdown.
 
-    >>> print("\n".join(table(["", "x"], [["a", "1"]])))
+    >>> print("\n".join(table(["case", "x"], [["a", "1"]])))
     | case | x |
     |---|---|
     | a | 1 |

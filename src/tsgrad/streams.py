@@ -105,7 +105,13 @@ class Noise(eqx.Module):
 
 
 class Address(eqx.Module):
-    """Where the randomness of one episode lives. Leaves are traced, so that one compilation serves all addresses."""
+    """Where the randomness of one episode lives. Leaves are traced, so that one compilation serves all addresses.
+
+    >>> episode = Address.of(seed=0, purpose=Purpose.EVALUATION, episode=7)
+    >>> again = Address.of(seed=0, purpose=Purpose.EVALUATION).with_episode(7)
+    >>> bool(episode.noise(Stream.REWARD).step(3).normal(2) == again.noise(Stream.REWARD).step(3).normal(2))
+    True
+    """
 
     seed: tuple[Array, Array]  # high and low word of a 64-bit seed
     purpose: Array

@@ -200,7 +200,7 @@ def paragraphs(found):
 def test_reports_say_only_what_exceeds_its_error():
     """Pulls that moved by less than chance can do, what is lost early, and a share of a gain that is none."""
     moved = (PULLS, PULLS + np.array([0.9, -0.6, -0.3]))
-    assert "chance is ruled out" in paragraphs(compared(5.0, 0.1, pulls=moved, episodes=100))
+    assert "before by more than chance." in paragraphs(compared(5.0, 0.1, pulls=moved, episodes=100))
     told = paragraphs(compared(5.0, 0.1, pulls=moved, episodes=2000))
     assert "most to arm 0 (3.0 to 3.9 per episode), most from arm 1 (3.0 to 2.4)." in told
     assert "Training moved 9% of the pulls" in told

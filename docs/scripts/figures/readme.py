@@ -27,13 +27,13 @@ def picture(found: Comparison) -> Figure:
         curve = result.regret_over_time
         left.plot(np.arange(1, len(curve) + 1), curve, color=colour, linewidth=width, zorder=width)
         labels.append(LineLabel(curve[-1], f"{name} {curve[-1]:.1f}", colour, strong=name == "tuned"))
-    left.set(xlabel="step", xlim=(1, len(curve)), ylim=(0, None), title="Regret so far: less is better")
+    left.set(xlabel="step", xlim=(1, len(curve)), ylim=(0, None), title="Regret so far (less is better)")
     label_lines(left, labels, panel_height=HEIGHT)
     places = np.arange(len(NOISE))
     for shift, name, colour in ((-0.2, "Thompson sampling", MUTED), (0.2, "tuned", ACCENT)):
         right.bar(places + shift, found.policies[name].pulls, 0.38, color=colour, label=name)
     right.set_xticks(places, [f"{noise:g}" for noise in NOISE])
-    right.set(xlabel="noise of the arm (standard deviation)", title="Pulls per arm: those that can be learned")
+    right.set(xlabel="noise of the arm (standard deviation)", title="Pulls of each arm in an episode")
     right.legend(loc="upper right", handlelength=1.0, fontsize=8)
     return figure
 

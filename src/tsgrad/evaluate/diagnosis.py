@@ -58,6 +58,7 @@ class Diagnosis(NamedTuple):
         p_innovations: the smallest p-value of all of them, corrected for their number.
         level: the probability of a false alarm.
         episodes: how many episodes there were.
+        turns: what the tests of rewards count: the "pulls" of an arm, or its "batches".
 
     """
 

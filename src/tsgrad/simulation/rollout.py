@@ -111,8 +111,16 @@ def regret(instance: Instance, model: Problem, rollout: Trajectory) -> Regret:
 class Episode(eqx.Module):
     """One instance, and R rollouts of the policy through it: what a gradient estimator may read.
 
-    `rollouts` has [R, T] first. All rollouts share the world and the reward noise; each has its own policy noise, so
-    that what another rollout did is independent of this one's draws given the instance.
+    All rollouts share the world and the reward noise; each has its own policy noise, so that what another rollout did
+    is independent of this one's draws given the instance.
+
+    Attributes:
+        model: what the policy believes.
+        policy: that was played.
+        instance: the world, the contexts and the rewards of every arm.
+        rollouts: what happened, [R, T] first.
+        address: of the episode's randomness.
+
     """
 
     model: Problem
