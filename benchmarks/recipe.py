@@ -45,7 +45,7 @@ def known_ends(problem: Any, horizon: int) -> dict[str, float]:
 
 def exact_regret(problem: tg.BernoulliBandit, policy: tg.SamplingPolicy, horizon: int) -> float:
     """The regret of a policy that draws normal values of two Bernoulli arms, over all states that they can be in."""
-    policy = policy.prepare(problem, horizon)
+    ready: Any = policy.prepare(problem, horizon)
     first, *successes = np.indices((horizon + 1,) * 3)  # pulls of the first arm, successes of both
 
     @jax.jit
@@ -54,7 +54,7 @@ def exact_regret(problem: tg.BernoulliBandit, policy: tg.SamplingPolicy, horizon
 
         def one(pulls: Any, successes: Any) -> Any:
             belief = BernoulliBelief(successes, pulls - successes)
-            law: Any = policy.law(problem, belief, None, Context(), Clock(t, horizon))
+            law = ready.law(problem, belief, None, Context(), Clock(t, horizon))
             z = (law.location[0] - law.location[1]) / jnp.hypot(*law.scale)
             return jnp.stack([jax.scipy.special.ndtr(z), *problem.posterior_means(belief, Context())])
 

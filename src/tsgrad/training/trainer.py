@@ -282,17 +282,18 @@ class _Training:
 
     def run(self, folder: RunFolder | None, progress: TrainingProgress) -> Run:
         """From the start, or from where the run in the folder was stopped, to the end."""
-        if folder is None or folder.is_fresh:
-            warm_up, state, history = self._warm_up(folder, progress), self.start(), []
-            if warm_up:
-                # What meta-parameters mean is relative to the horizon, so that they need no change.
-                state = state._replace(vector=parameter_vector(warm_up[-1].policy))
-        else:
+        if folder is not None and not folder.is_fresh:
             state, history = folder.load(self.start().optimizer)
             if folder.is_finished and state.iteration == self.settings.iterations:
                 with contextlib.suppress(BadInput):  # of files that were damaged: they are made again
                     return folder.run()
             warm_up = folder.warm_ups()
+        else:
+            state, history = self.start(), []
+            warm_up = self._warm_up(folder, progress)
+            if warm_up:
+                # What meta-parameters mean is relative to the horizon, so that they need no change.
+                state = state._replace(vector=parameter_vector(warm_up[-1].policy))
         return self._run(state, history, folder, progress)._replace(warm_up=warm_up)
 
     def _warm_up(self, folder: RunFolder | None, progress: TrainingProgress) -> tuple[Run, ...]:
@@ -300,10 +301,10 @@ class _Training:
         runs: list[Run] = []
         policy = self.family
         for settings in self.settings.of_warm_up():
+            within = None if folder is None else folder.warm_up(settings.horizon)
             shorter = _Training(
                 self.problem, policy, self.estimator, settings, self.conditions, self.workers, longer=self
             )
-            within = None if folder is None else folder.warm_up(settings.horizon)
             if within is not None and not within.is_started:
                 within.start(shorter.described(), shorter.provenance)
             runs.append(shorter.run(within, progress))
