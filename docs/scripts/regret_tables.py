@@ -14,7 +14,7 @@ NAMES = {  # policies, as programs call them and as people do
     "OGI": "optimistic Gittins index",
     "OGI-T": "optimistic Gittins index, discounted by the steps left",
     "Gittins": "Gittins index",
-    "batch KG": "knowledge gradient of batches, each of one user",
+    "batch KG": "knowledge gradient, by normal approximation",
     "top two": "top-two Thompson sampling",
     "half the spread": "Thompson sampling with half the spread",
     "bonus": "**tuned, bonus law**",
