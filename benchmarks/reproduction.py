@@ -4,8 +4,8 @@
 
 Each estimator trains once from each of seeds 0 to 4, as `tsgrad reproduce` does, and the last policy of each training
 plays 50,000 fresh episodes, the same for all. Medians of the five are held against print: z is their difference in
-standard errors, those of both together. It takes three minutes each on one core; the
-standard setting has a hundred times as many draws.
+standard errors, those of both together. It takes three minutes each on one core; the standard setting has a hundred
+times as many draws.
 """
 
 import sys

@@ -15,7 +15,7 @@ NAMES = {  # policies, as programs call them and as people do
     "OGI-T": "optimistic Gittins index, discounted by the steps left",
     "Gittins": "Gittins index",
     "Gittins by schedule": "Gittins index, each arm with the steps until it leaves",
-    "batch KG": "knowledge gradient of batches, each of one user",
+    "batch KG": "knowledge gradient, by normal approximation",
     "top two": "top-two Thompson sampling",
     "half the spread": "Thompson sampling with half the spread",
     "bonus": "**tuned, bonus law**",
