@@ -83,11 +83,12 @@ class Shop:
 
     def ask(self, method, path, body=None):
         """What the service answers."""
-        if not hasattr(self._own, "connection"):
-            self._own.connection = HTTPConnection("127.0.0.1", self._port)
-        self._own.connection.request(method, path, body and json.dumps(body), self._header)
-        answer = self._own.connection.getresponse()
-        content = answer.read().decode()
+        own = self._own
+        if time.monotonic() - getattr(own, "used", -np.inf) > 2:  # the service hangs up after five idle seconds
+            own.connection = HTTPConnection("127.0.0.1", self._port)
+        own.connection.request(method, path, body and json.dumps(body), self._header)
+        answer = own.connection.getresponse()
+        content, own.used = answer.read().decode(), time.monotonic()
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {content}")
         return content
