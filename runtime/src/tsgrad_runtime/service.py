@@ -162,8 +162,8 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
 class _Answering:
     """An endpoint as Starlette calls it; `administers` says whether it takes an administrator, None that it takes all.
 
-    One that is no function gets no request and no handling of exceptions of Starlette's own, which took a fourth of the
-    time of a decision.
+    One that is no function gets no request and no handling of exceptions of Starlette's own; without them and its
+    responses, a request took a fifth less processor time.
     """
 
     def __init__(self, service: Service, endpoint: Endpoint, administers: bool | None) -> None:
