@@ -5,14 +5,11 @@
 Two Gaussian arms, two batches of 5, 50 and 500 users, where quadrature gives the gradient to six digits: traces of the
 variance of an episode's gradient, and the largest error of a meta-parameter in standard errors of an estimate from
 10,000 episodes. The bias is known to sqrt(10,000 / episodes) of these. Then ten arms: one gradient of 2,000 episodes of
-10 batches of 10,000 users against one of 10 single users, and the most memory that a process takes for one.
+10 batches of 10,000 users against one of 10 single users.
 """
 
 import argparse
-import resource
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import Any
 
 import jax
@@ -24,7 +21,6 @@ from measure import fastest, write
 from tsgrad.policies import parameter_vector
 
 PROBLEM = tg.GaussianBandit(prior_mean=[0.3, 0.0], noise_std=[1.0, 2.0])
-BATCHES = (100, 10_000, 1_000_000)  # users, for the memory they take
 POINTS = np.linspace(-7, 7, 201)  # close enough for how steeply shares rise once much is known
 WEIGHTS = np.exp(-(POINTS**2) / 2) / np.sum(np.exp(-(POINTS**2) / 2))
 
@@ -106,17 +102,7 @@ def main() -> None:
     seconds = fastest({name: _one_gradient(ten, batch) for name, batch in (("10 x 10,000", 10_000), ("10 x 1", 1))})
     ratio = seconds["10 x 10,000"] / seconds["10 x 1"]
     print(f"one gradient of 2,000 episodes: {seconds}; ratio {ratio:.2f}")
-    # One process each: what one takes is never given back.
-    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as processes:
-        megabytes = dict(zip(BATCHES, processes.map(_megabytes, BATCHES), strict=True))
-    print(f"most megabytes of a process, by users of a batch: {megabytes}")
-    write("batches", {"rows": rows, "seconds": seconds, "ratio": ratio, "megabytes": megabytes, "episodes": episodes})
-
-
-def _megabytes(batch: int) -> float:
-    """The most that this process has taken once it has computed a gradient."""
-    _one_gradient(tg.GaussianBandit(arms=10), batch)()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    write("batches", {"rows": rows, "seconds": seconds, "ratio": ratio, "episodes": episodes})
 
 
 def _one_gradient(problem: Any, batch: int) -> Callable[[], object]:

@@ -75,7 +75,6 @@ def batches(parts: Parts) -> list[str]:
             for row in results["rows"]
         ]
         columns = ["users per batch", "metric, gradient", "variance (trace)", "off by", "largest error"]
-        memory = ", ".join(f"{taken:,.0f} MB for {int(users):,}" for users, taken in results["megabytes"].items())
         lines += [
             "The largest error is that of a meta-parameter, in standard errors of an estimate from 10,000 episodes;"
             f" from {results['episodes']:,} episodes it is known to {(10_000 / results['episodes']) ** 0.5:.2g}.",
@@ -83,7 +82,7 @@ def batches(parts: Parts) -> list[str]:
             *table(columns, rows),
             "",
             *_seconds(results["seconds"]),
-            f"Ratio: {results['ratio']:.2f}. Most memory of a process, by users of a batch: {memory}.",
+            f"Ratio: {results['ratio']:.2f}.",
             "",
         ]
     return lines
