@@ -1,6 +1,7 @@
 """`tsgrad engines`."""
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -12,5 +13,5 @@ def engines() -> None:
     for kind, reports in (("engine", all_engines()), ("workers", all_workers())):
         table = Table(kind, "available", "detail")
         for report in reports:
-            table.add_row(report.name, "yes" if report.available else "no", report.detail)
+            table.add_row(report.name, "yes" if report.available else "no", escape(report.detail))
         Console().print(table)
