@@ -51,7 +51,7 @@ def check_every_pair(problem, policy, truth, *kinds, horizon, seed):
         assert largest_z(sample.mean(axis=0), truth, error) < bound, (pair, kinds[kind])
 
 
-@pytest.mark.quick("moved-gaussian-2", "moved-bernoulli-2")
+@pytest.mark.quick("moved-gaussian-2")
 @pytest.mark.parametrize("horizon", [1, 2])
 @pytest.mark.parametrize(
     ("problem", "exact"),

@@ -234,6 +234,13 @@ def test_the_same_gradients_as_by_definition(pair, masked):
     np.testing.assert_allclose(found["every_episode"][0, :N], expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
+@functools.cache
+def means_of_worlds(gaussian):
+    """The arms' means in every episode [N, K], compiled once for all policies."""
+    problem = GAUSSIAN if gaussian else BERNOULLI
+    return per_episode(lambda address: problem.means(problem.draw_world(address.noise(Stream.WORLD)), tg.Context()))
+
+
 @of_cases
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_closed_arm_is_never_played(problem, policy, precision):
@@ -241,7 +248,7 @@ def test_a_closed_arm_is_never_played(problem, policy, precision):
     found = simulated(problem, policy, mask, precision)
     arms = found["arms"][0, :N]
     assert np.all(mask[np.arange(T), arms])
-    means = per_episode(lambda address: problem.means(problem.draw_world(address.noise(Stream.WORLD)), tg.Context()))
+    means = means_of_worlds(problem is GAUSSIAN)
     lost = np.max(np.where(mask, means[:, None], -np.inf), axis=2) - np.take_along_axis(means, arms, axis=1)
     tolerance = 1e-11 if precision == "float64" else 1e-4
     np.testing.assert_allclose(found["regret"][0, :N], lost.sum(axis=1), atol=tolerance)

@@ -90,6 +90,7 @@ def test_more_units_than_can_be_computed_with_are_refused():
         tg.RecurrentThompson(HETERO, hidden=200_000)
 
 
+@pytest.mark.quick("3")
 @pytest.mark.formulas
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_contexts_of_the_truth_that_the_model_does_not_know(dimension):

@@ -47,6 +47,7 @@ def test_page_in_a_browser(page, browser, width, scheme, tmp_path):
     assert background > 240 if scheme == "light" else background < 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(page, browser, scheme):
     """Text 4.5 to 1, lines 3 to 1, against the background: WCAG 2.1, level AA."""

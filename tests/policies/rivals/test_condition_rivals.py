@@ -127,6 +127,7 @@ def test_the_expected_best_mean_is_that_of_quadrature():
     assert abs(float(found) - best_mean((0.5, 0.5), 8, np.array([1.0, 2.0]))) < 0.1
 
 
+@pytest.mark.long
 @pytest.mark.formulas
 def test_planners_know_the_experiment():
     conditions = tg.Conditions(batch=[3, 2], after=4)
