@@ -30,8 +30,8 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     assert " is the rest: " in section.paragraphs[1]
     assert report.subtitle.startswith("3 steps of 30 users; rewards are seen 1 step late; ")
     assert "goes to 50 more users" in section.paragraphs[2]
-    assert section.paragraphs[3].startswith("A policy that was trained without these conditions has regret ")
-    assert section.paragraphs[3].endswith("as much as this one within chance.")
+    assert section.paragraphs[3].startswith("A policy trained without these conditions has regret ")
+    assert section.paragraphs[3].endswith("the same as this one within chance.")
     (picture,) = [block for block in report.summary[0].blocks if block.kind == "picture"]
     for width in ("wide", "narrow"):
         figure = picture.draw(width)

@@ -44,9 +44,9 @@ def _price_of_ignoring(comparison: Comparison, trained: str) -> str:
     price, error = comparison.difference(WITHOUT, trained)
     regret = fixed(comparison.regret[WITHOUT], decimals_at(comparison.regret[trained]))
     if abs(price) <= INTERVAL_Z * error:
-        return f"A policy that was trained without these conditions has regret {regret}, as this one within chance."
+        return f"A policy trained without these conditions has regret {regret}, the same as this one within chance."
     more, so = ("more", "the price of ignoring them") if price > 0 else ("less", "train this one for longer")
     return (
-        f"A policy that was trained without these conditions has regret {regret}, {interval(abs(price), error)}"
+        f"A policy trained without these conditions has regret {regret}, {interval(abs(price), error)}"
         f" {more} than this one (95% confidence interval): {so}."
     )
