@@ -1,15 +1,19 @@
 """Gradients of batches: how noisy and how biased pathwise ones are beside scores, and what a batch costs.
 
-    python benchmarks/batches.py [--episodes 100000]
+    python benchmarks/batches.py [gradients] [memory] [--episodes 100000]
 
 Two Gaussian arms, two batches of 5, 50 and 500 users, where quadrature gives the gradient to six digits: traces of the
 variance of an episode's gradient, and the largest error of a meta-parameter in standard errors of an estimate from
 10,000 episodes. The bias is known to sqrt(10,000 / episodes) of these. Then ten arms: one gradient of 2,000 episodes of
-10 batches of 10,000 users against one of 10 single users.
+10 batches of 10,000 users against one of 10 single users. Last, the most memory that a process of its own holds while
+it computes one such gradient, by the size of a batch.
 """
 
 import argparse
+import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -21,6 +25,7 @@ from measure import fastest, write
 from tsgrad.policies import parameter_vector
 
 PROBLEM = tg.GaussianBandit(prior_mean=[0.3, 0.0], noise_std=[1.0, 2.0])
+BATCHES = (100, 10_000, 1_000_000)  # users, whose memory is compared
 POINTS = np.linspace(-7, 7, 201)  # close enough for how steeply shares rise once much is known
 WEIGHTS = np.exp(-(POINTS**2) / 2) / np.sum(np.exp(-(POINTS**2) / 2))
 
@@ -61,11 +66,8 @@ def expected_reward(policy: Any, users: int) -> Any:
     return users * (at_first + jnp.sum(jnp.exp(log_chance) * later))
 
 
-def main() -> None:
+def gradients(episodes: int) -> None:
     """Prints a line for each size of batch and each way, and what a batch costs."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--episodes", type=int, default=100_000)
-    episodes = parser.parse_args().episodes
     policy = tg.ReshapedThompson(PROBLEM)
     rows = []
     for users in (5, 50, 500):
@@ -110,6 +112,34 @@ def _one_gradient(problem: Any, batch: int) -> Callable[[], object]:
     options: dict[str, Any] = {"horizon": 10, "episodes": 2000, "seed": 0, "engine": "jax"}
     policy, estimator = tg.BonusThompson(problem), tg.Estimator("bayes", "self", rollouts=4)
     return lambda: tg.gradient(problem, policy, estimator, conditions=tg.Conditions(batch=batch), **options)
+
+
+def most_megabytes(batch: int) -> float:
+    """That this process has held once it has computed a gradient; a new process starts from nothing."""
+    _one_gradient(tg.GaussianBandit(arms=10), batch)()
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 1e3
+
+
+def memory() -> None:
+    """Prints the memory of one gradient, by the users of a batch."""
+    found = {}
+    for batch in BATCHES:
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+            found[f"10 x {batch:,}"] = process.submit(most_megabytes, batch).result()
+        print(f"10 batches of {batch:,}: {found[f'10 x {batch:,}']:.0f} MB", flush=True)
+    write("batches, memory", {"megabytes": found})
+
+
+def main() -> None:
+    """Measures what is asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", help="gradients, memory, or both")
+    parser.add_argument("--episodes", type=int, default=100_000)
+    given = parser.parse_args()
+    parts = {"gradients": lambda: gradients(given.episodes), "memory": memory}
+    for part in given.parts or parts:
+        parts[part]()
 
 
 if __name__ == "__main__":

@@ -61,9 +61,13 @@ def cma_es(parts: Parts) -> list[str]:
 
 
 def batches(parts: Parts) -> list[str]:
-    """One row for each size of batch and gradient."""
+    """One row for each size of batch and gradient; what a batch costs in time and memory."""
     lines = []
     for results in parts.values():
+        if "megabytes" in results:
+            told = [f"{megabytes:,.0f} MB for {size} users" for size, megabytes in results["megabytes"].items()]
+            lines += [f"The most memory of a process that computes one gradient: {', '.join(told)}.", ""]
+            continue
         rows = [
             [
                 text(row["users"]),
