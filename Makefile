@@ -23,7 +23,7 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --doctest-modules src runtime/src
+	$(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules src runtime/src
 
 # The manual, in site/: warnings are errors, broken links among them. NO_MKDOCS_2_WARNING leaves out an advertisement.
 docs: $(READY)

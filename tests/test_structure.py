@@ -33,7 +33,7 @@ def test_a_gradient_is_few_files_from_call_to_update(engine, most, monkeypatch):
     """The files whose code runs in one iteration of training, from its gradient to the update."""
     problem = tg.GaussianBandit(arms=3)
     seen = set()
-    iterate = trainer._Training._iterate
+    iterate = trainer.Trainer._iterate
 
     def watched(self, state):
         sys.setprofile(lambda frame, event, _: event == "call" and seen.add(frame.f_code.co_filename))
@@ -42,8 +42,8 @@ def test_a_gradient_is_few_files_from_call_to_update(engine, most, monkeypatch):
         finally:
             sys.setprofile(None)
 
-    monkeypatch.setattr(trainer._Training, "_iterate", watched)
-    monkeypatch.setattr(trainer._Training, "_is_checked", lambda self, iteration: False)  # validation is another walk
+    monkeypatch.setattr(trainer.Trainer, "_iterate", watched)
+    monkeypatch.setattr(trainer.Trainer, "_is_checked", lambda self, iteration: False)  # validation is another walk
     tg.train(
         problem,
         tg.ReshapedThompson(problem),

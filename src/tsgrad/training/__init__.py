@@ -1,5 +1,6 @@
 """Training: from a policy that starts as Thompson sampling to one that earns more."""
 
+from tsgrad.training.begin import resume, train, train_configuration
 from tsgrad.training.folder import RunFolder, add_seconds, read_seconds
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import (
@@ -9,7 +10,6 @@ from tsgrad.training.settings import (
     read_configuration,
     read_tables,
 )
-from tsgrad.training.trainer import resume, train, train_configuration
 
 __all__ = [
     "Configuration",

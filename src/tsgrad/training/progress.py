@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from types import FrameType, TracebackType
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tsgrad.training.folder import State
 from tsgrad.training.run import HistoryRow
 from tsgrad.training.settings import TrainingSettings
+
+Progress = bool | Callable[[int], object] | None
+"""Whether to show a bar, or a function to tell how many iterations are done; None for a bar where one can be shown."""
 
 
 def can_show_progress() -> bool:
@@ -30,21 +33,21 @@ class TrainingProgress:
     episodes are still played.
     """
 
-    def __init__(self, trainings: list[TrainingSettings], progress: "bool | Callable[[int], object] | None") -> None:
+    def __init__(self, trainings: list[TrainingSettings], progress: Progress) -> None:
         self.trainings = trainings  # one after another
         self.tell = progress if callable(progress) else None
-        self.bar = Progress(
-            TextColumn("training"),
-            BarColumn(bar_width=12),  # the line must fit into 80 columns
-            TextColumn("{task.fields[count]}"),
-            TextColumn("{task.fields[regret]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+        self.bar = bars.Progress(
+            bars.TextColumn("training"),
+            bars.BarColumn(bar_width=12),  # the line must fit into 80 columns
+            bars.TextColumn("{task.fields[count]}"),
+            bars.TextColumn("{task.fields[regret]}"),
+            bars.TimeElapsedColumn(),
+            bars.TextColumn("left"),
+            bars.TimeRemainingColumn(),
             console=Console(stderr=True),
             disable=not (can_show_progress() if progress is None else progress is True),
         )
-        self.task: TaskID | None = None
+        self.task: bars.TaskID | None = None
 
     def __enter__(self) -> "TrainingProgress":
         self.bar.start()
