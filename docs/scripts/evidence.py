@@ -31,6 +31,7 @@ RECIPE_ROWS = {
 RESULTS_PROGRAMS = {
     "reproduction": "The paper's trained rows, by seed",
     "no_index": "Where no index is known",
+    "long_horizon": "Ten thousand steps",
     "conditions": "Batches, delays and floors",
     "published_bernoulli": "A published table of Bernoulli arms",
     "pretrained": "Pretrained policies",

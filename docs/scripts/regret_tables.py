@@ -29,7 +29,7 @@ NO_INDEX_TITLES = {
     "logistic": "clicks, new features at each step: 5 arms, 50 steps",
     "variance": "unknown noise: 5 arms, 50 steps",
 }
-CONDITIONS_TITLES = {
+CASE_TITLES = {
     "a": "Standard setting, 10 batches of 50 users",
     "a in proportion": "Standard setting, 10 batches of 50 users, allocated in proportion",
     "b": "Clicks of about one user in 250: 10 arms, 7 days of 20,000 users",
@@ -39,6 +39,8 @@ CONDITIONS_TITLES = {
     "e": "Many arms; afterwards 100 users get the arm that looks best",
     "f": "10 Gaussian arms that come and go, 200 steps",
     "g": "Linear rewards with contexts: 10 arms, 10 batches of 20 users",
+    "gaussian": "10 Gaussian arms",
+    "bernoulli": "10 Bernoulli arms",
 }
 
 
@@ -112,11 +114,11 @@ def _difference(value: float, error: float) -> str:
 
 
 def conditions(parts: Parts) -> list[str]:
-    """One table for each case; rivals that are slow played fewer episodes, in a table of their own."""
+    """One table for each case, of conditions or horizons; rivals that are slow played fewer episodes, in their own."""
     lines = []
-    for name in (name for name in dict.fromkeys([*CONDITIONS_TITLES, *parts]) if name in parts):
+    for name in (name for name in dict.fromkeys([*CASE_TITLES, *parts]) if name in parts):
         results = parts[name]
-        lines += [f"### {CONDITIONS_TITLES.get(name, name)}", ""]
+        lines += [f"### {CASE_TITLES.get(name, name)}", ""]
         lines += [f"Training took {results['seconds of training']:.0f} s.", ""]
         for key, policies in results.items():
             if not isinstance(policies, Mapping) or not key.endswith("episodes"):
@@ -214,6 +216,7 @@ def live_robust(parts: Parts) -> list[str]:
 REGRET_TABLES: dict[str, Callable[[Parts], list[str]]] = {
     "conditions": conditions,
     "live_robust": live_robust,
+    "long_horizon": conditions,
     "no_index": no_index,
     "pretrained": pretrained,
     "published_bernoulli": published_bernoulli,
