@@ -78,8 +78,8 @@ picture: $(READY)
 	$(BIN)/python docs/scripts/figures/readme.py
 
 # The native tests with kernels built for a sanitizer, in an environment beside: addresses and undefined behaviour, then
-# threads, there those tests that leave JAX alone: its own threads are slow under it, and not ours to judge.
-# A sanitizer's memory can't be limited.
+# threads, there those tests that leave JAX alone: its own threads are slow under it, and not ours to judge. What a
+# sanitizer says as it ends a process must not be captured. Its memory can't be limited.
 SANITIZED := .venv-sanitize
 sanitize:
 	$(MAKE) sanitize-address
@@ -94,8 +94,8 @@ sanitize-address: $(READY)
 sanitize-thread: $(READY)
 	$(call install-sanitized,thread)
 	LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" \
-	    TSAN_OPTIONS=halt_on_error=1 \
-	    $(SANITIZED)/bin/python -m pytest tests/native -k "(kernels or all_open or no_choice or instruction) and not memory"
+	    TSAN_OPTIONS=halt_on_error=1:suppressions=tests/native/others_races.txt \
+	    $(SANITIZED)/bin/python -m pytest -s tests/native -k "(kernels or all_open or no_choice or instruction) and not memory"
 
 define install-sanitized
 $(PYTHON) -m venv --clear $(SANITIZED)

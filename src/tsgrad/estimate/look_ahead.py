@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.simulation import Episode, PolicyNoise, State, Trajectory, take_step
+from tsgrad.simulation import Episode, Player, PolicyNoise, State, Trajectory, take_step
 from tsgrad.streams import Stream
 
 
@@ -41,15 +41,7 @@ def look_ahead(episode: Episode, rollout: Trajectory, number: int, *, first_arm_
 
             def choose() -> tuple[Any, Any]:
                 draw, chosen = instance.crowd.decide(
-                    policy,
-                    model,
-                    state.belief,
-                    state.memory,
-                    context,
-                    s,
-                    instance.horizon,
-                    instance.conditions,
-                    policy_noise,
+                    Player(model, policy), state.known, context, instance.moment(s), policy_noise
                 )
                 return draw, jnp.where(s == t, arm, chosen) if first_arm_played else chosen
 

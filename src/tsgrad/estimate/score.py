@@ -35,6 +35,7 @@ from tsgrad.simulation import (
     Item,
     Listed,
     OneUser,
+    Player,
     State,
     Trajectory,
     Users,
@@ -159,7 +160,7 @@ def log_likelihood(
             term = _step_log_prob(model, policy, belief, carried, inputs[:-1], horizon, score, play)
             return policy.remember(carried, context, arm, reward), weight * term
         term = _step_log_prob(model, policy, belief, carried.memory, inputs[:-1], horizon, score, play)
-        later = feedback.learn(crowd, model, policy, carried, Item(context, arm, reward))
+        later = feedback.learn(crowd, Player(model, policy), carried, Item(context, arm, reward))
         return later, weight * term
 
     # Who is counted is not remembered; of single users that are seen at once memories need nothing but themselves.

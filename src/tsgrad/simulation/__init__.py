@@ -6,9 +6,11 @@ from tsgrad.simulation.crowds import (
     Counted,
     Crowd,
     Floored,
+    Item,
     Late,
     Listed,
     OneUser,
+    Player,
     Users,
 )
 from tsgrad.simulation.engines import (
@@ -26,7 +28,7 @@ from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw
 from tsgrad.simulation.ray_workers import RayWorkers, all_workers
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
-from tsgrad.simulation.step import AT_ONCE, Feedback, Item, State, Taken, crowd_of, feedback_of, start, take_step
+from tsgrad.simulation.step import AT_ONCE, Feedback, State, Taken, crowd_of, feedback_of, start, take_step
 from tsgrad.simulation.workers import LOCAL, LocalWorkers, Workers, check_workers
 from tsgrad.simulation.workload import (
     BLOCK,
@@ -67,6 +69,7 @@ __all__ = [
     "NativeEngine",
     "Observed",
     "OneUser",
+    "Player",
     "PolicyNoise",
     "Precision",
     "RayWorkers",

@@ -250,6 +250,19 @@ class Conditions(eqx.Module):
         return self.delay if isinstance(self.delay, int) else int(self.delay.shape[0]) - 1
 
 
+class Moment(NamedTuple):
+    """A step of an experiment, and how that is run."""
+
+    t: Integer[Array, ""]
+    horizon: int
+    conditions: Conditions
+
+    @property
+    def clock(self) -> Clock:
+        """The time of its first user."""
+        return self.conditions.clock(self.t, self.horizon)
+
+
 class PolicyNoise(NamedTuple):
     """The randomness of decisions: the policy's own, and which of them are left to chance for a least share."""
 

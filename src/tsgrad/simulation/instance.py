@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
-from tsgrad.simulation.conditions import EVERY_USER, Conditions
+from tsgrad.simulation.conditions import EVERY_USER, Conditions, Moment
 from tsgrad.simulation.crowds import ONE_USER, Crowd, OneUser
 from tsgrad.simulation.step import Feedback, feedback_of
 from tsgrad.streams import Address, Noise, Stream
@@ -90,6 +90,10 @@ class Instance(eqx.Module):
     def clock(self, t: Integer[Array, ""]) -> Clock:
         """What a policy sees of the time at step t."""
         return self.conditions.clock(t, self.horizon)
+
+    def moment(self, t: Integer[Array, ""]) -> Moment:
+        """Step t, for those who decide at it."""
+        return Moment(t, self.horizon, self.conditions)
 
     @property
     def users(self) -> int:

@@ -10,8 +10,9 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.policies import Policy, SamplingPolicy
 from tsgrad.problems import AnyProblem, Context, Problem
 from tsgrad.simulation.conditions import PolicyNoise
+from tsgrad.simulation.crowds import Item, Player
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulation.step import Item, State, Taken, crowd_of, start, take_step
+from tsgrad.simulation.step import State, Taken, crowd_of, start, take_step
 from tsgrad.simulation.workload import Traced
 from tsgrad.streams import Address, Stream
 
@@ -54,11 +55,11 @@ def roll_out(
     model: Problem, policy: Policy, instance: Instance, address: Address, number: Integer[Array, ""]
 ) -> Trajectory:
     """Plays an instance from start to end. Rollouts of different numbers share all but the policy's noise."""
-    crowd, conditions, feedback = instance.crowd, instance.conditions, instance.feedback
+    crowd, feedback, player = instance.crowd, instance.feedback, Player(model, policy)
     noise = PolicyNoise(address.noise(Stream.POLICY, rollout=number), address.noise(Stream.FLOOR, rollout=number))
 
     def choose(state: State, t: Any, context: Context) -> tuple[Any, Any]:
-        return crowd.decide(policy, model, state.belief, state.memory, context, t, instance.horizon, conditions, noise)
+        return crowd.decide(player, state.known, context, instance.moment(t), noise)
 
     def step(state: State, inputs: tuple[Any, Any]) -> tuple[State, Taken]:
         t, context = inputs
@@ -86,7 +87,7 @@ def roll_out(
 
     first = first._replace(pending=feedback.nothing(model, shapes))
     last, steps = jax.lax.scan(step, first, (instance.times, instance.contexts))
-    final_belief = feedback.at_the_end(crowd, model, policy, last)
+    final_belief = feedback.at_the_end(crowd, player, last)
     return Trajectory.of(instance.times, instance.contexts, steps, final_belief, number)
 
 

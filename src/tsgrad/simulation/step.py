@@ -17,7 +17,7 @@ from tsgrad.checks import BadInput
 from tsgrad.policies import Memoryless, Policy
 from tsgrad.problems import AnyProblem, Context, Problem, SummedArms
 from tsgrad.simulation.conditions import Conditions
-from tsgrad.simulation.crowds import ONE_USER, Counted, Crowd, Listed
+from tsgrad.simulation.crowds import ONE_USER, Counted, Crowd, Item, Known, Listed, Player
 
 
 class State(NamedTuple):
@@ -30,13 +30,10 @@ class State(NamedTuple):
     pending: Any = None
     plays: Any = None
 
-
-class Item(NamedTuple):
-    """What happened at a step, until it is seen."""
-
-    context: Context
-    played: Any
-    paid: Any
+    @property
+    def known(self) -> Known:
+        """What decisions are made from."""
+        return Known(self.belief, self.memory)
 
 
 class Feedback(eqx.Module):
@@ -47,11 +44,11 @@ class Feedback(eqx.Module):
         """What is on its way before the first step, from the shapes of what a step adds."""
 
     @abc.abstractmethod
-    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+    def learn(self, crowd: Crowd, player: Player, state: State, item: Item) -> State:
         """The state after a step: belief and memory renewed by what has become visible."""
 
     @abc.abstractmethod
-    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+    def at_the_end(self, crowd: Crowd, player: Player, state: State) -> Any:
         """The belief once all that will ever be seen has been."""
 
 
@@ -61,10 +58,10 @@ class AtOnce(Feedback):
     def nothing(self, model: Problem, shapes: Callable[[], Item]) -> None:
         return None
 
-    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
-        return State(*crowd.renew(model, policy, state.belief, state.memory, *item, None))
+    def learn(self, crowd: Crowd, player: Player, state: State, item: Item) -> State:
+        return State(*crowd.renew(player, state.known, item, None))
 
-    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+    def at_the_end(self, crowd: Crowd, player: Player, state: State) -> Any:
         return state.belief
 
 
@@ -93,23 +90,20 @@ class AfterSteps(Feedback):
     def nothing(self, model: Problem, shapes: Callable[[], Item]) -> Queue:
         return Queue.empty(shapes(), self.delay)
 
-    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+    def learn(self, crowd: Crowd, player: Player, state: State, item: Item) -> State:
         queue: Queue = state.pending
         oldest: Item = jax.tree.map(lambda leaf: leaf[0], queue.items)
-        renewed = crowd.renew(model, policy, state.belief, state.memory, *oldest, queue.steps >= self.delay)
+        renewed = crowd.renew(player, state.known, oldest, queue.steps >= self.delay)
         return State(*renewed, queue.and_then(item))
 
-    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+    def at_the_end(self, crowd: Crowd, player: Player, state: State) -> Any:
         queue: Queue = state.pending
 
-        def see(known: Any, inputs: Any) -> tuple[Any, None]:
-            place: Any = inputs[0]
-            item: Item = inputs[1]
-            belief, memory = known
-            return crowd.renew(model, policy, belief, memory, *item, queue.steps >= self.delay - place), None
+        def see(known: Known, inputs: tuple[Any, Item]) -> tuple[Known, None]:
+            place, item = inputs
+            return crowd.renew(player, known, item, queue.steps >= self.delay - place), None
 
-        known = (state.belief, state.memory)
-        return jax.lax.scan(see, known, (jnp.arange(self.delay), queue.items))[0][0]
+        return jax.lax.scan(see, state.known, (jnp.arange(self.delay), queue.items))[0].belief
 
 
 class AfterAnyTime(Feedback):
@@ -120,27 +114,25 @@ class AfterAnyTime(Feedback):
     def nothing(self, model: Problem, shapes: Callable[[], Item]) -> Queue:
         return Queue.empty(shapes(), self.longest + 1)
 
-    def learn(self, crowd: Crowd, model: Problem, policy: Policy, state: State, item: Item) -> State:
+    def learn(self, crowd: Crowd, player: Player, state: State, item: Item) -> State:
         queue = state.pending.and_then(item)
-        belief, memory = self._seen(crowd, model, policy, state, queue, lambda delay, age: delay == age)
-        return State(belief, memory, queue)
+        return State(*self._seen(crowd, player, state, queue, lambda delay, age: delay == age), queue)
 
-    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
-        later = self._seen(
-            crowd, model, policy, state, state.pending, lambda delay, age: (delay > age) & (delay <= self.longest)
-        )
-        return later[0]
+    def at_the_end(self, crowd: Crowd, player: Player, state: State) -> Any:
+        def later(delay: Any, age: Any) -> Any:
+            return (delay > age) & (delay <= self.longest)
 
-    def _seen(self, crowd: Crowd, model: Problem, policy: Policy, state: State, queue: Queue, which: Any) -> Any:
-        def see(known: Any, inputs: Any) -> tuple[Any, None]:
-            age: Any = inputs[0]
-            item: Item = inputs[1]
-            belief, memory = known
+        return self._seen(crowd, player, state, state.pending, later).belief
+
+    def _seen(self, crowd: Crowd, player: Player, state: State, queue: Queue, which: Any) -> Known:
+        def see(known: Known, inputs: tuple[Any, Item]) -> tuple[Known, None]:
+            age, item = inputs
             seen = which(item.paid.delay, age) & (queue.steps > age)
-            return crowd.renew(model, policy, belief, memory, *item, seen), None
+            return crowd.renew(player, known, item, seen), None
 
         ages = jnp.arange(self.longest, -1, -1)
-        return jax.lax.scan(see, (state.belief, state.memory), (ages, queue.items))[0]
+        known: Known = jax.lax.scan(see, state.known, (ages, queue.items))[0]
+        return known
 
 
 class SumsLater(Feedback):
@@ -153,19 +145,19 @@ class SumsLater(Feedback):
         one = model.prior(0)
         return jax.tree.map(lambda leaf: jnp.zeros((self.longest + 1, *leaf.shape), leaf.dtype), one)
 
-    def learn(self, crowd: Crowd, model: Any, policy: Policy, state: State, item: Item) -> State:
+    def learn(self, crowd: Crowd, player: Player, state: State, item: Item) -> State:
         if self.all_late:
             waiting = jax.tree.map(
-                lambda old, new: old.at[-1].add(new), state.pending, model.evidence_of_sums(item.paid)
+                lambda old, new: old.at[-1].add(new), state.pending, player.model.evidence_of_sums(item.paid)
             )
         else:
-            evidence = jax.vmap(model.evidence_of_sums)(item.paid)
+            evidence = jax.vmap(player.model.evidence_of_sums)(item.paid)
             waiting = jax.tree.map(lambda old, new: old + new[:-1], state.pending, evidence)  # the last is never seen
         belief = jax.tree.map(lambda known, now: known + now[0], state.belief, waiting)
         moved = jax.tree.map(lambda leaf: jnp.concatenate([leaf[1:], jnp.zeros_like(leaf[:1])]), waiting)
         return State(belief, state.memory, moved)
 
-    def at_the_end(self, crowd: Crowd, model: Problem, policy: Policy, state: State) -> Any:
+    def at_the_end(self, crowd: Crowd, player: Player, state: State) -> Any:
         return jax.tree.map(lambda known, waiting: known + jnp.sum(waiting, axis=0), state.belief, state.pending)
 
 
@@ -234,7 +226,7 @@ def take_step(
     """One step: `choose` gives (draw, what is played), `pay` what that pays, `feedback` says what is seen of it."""
     pseudo_action, played = choose()
     paid = pay(played)
-    later = feedback.learn(crowd, model, policy, state, Item(context, played, paid))
+    later = feedback.learn(crowd, Player(model, policy), state, Item(context, played, paid))
     if state.plays is not None:
         later = later._replace(plays=state.plays + (jnp.arange(state.plays.shape[0]) == played))
     return later, Taken(state.belief, state.memory, pseudo_action, played, crowd.recorded(paid))

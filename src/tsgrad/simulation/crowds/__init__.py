@@ -3,7 +3,7 @@
 What is played at a step, and what it pays, has the form that its crowd needs; nobody else looks into it.
 """
 
-from tsgrad.simulation.crowds.base import Crowd
+from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 from tsgrad.simulation.crowds.counted import Counted
 from tsgrad.simulation.crowds.listed import Listed, Users
 from tsgrad.simulation.crowds.one_user import ONE_USER, Floored, Late, OneUser
@@ -13,8 +13,11 @@ __all__ = [
     "Counted",
     "Crowd",
     "Floored",
+    "Item",
+    "Known",
     "Late",
     "Listed",
     "OneUser",
+    "Player",
     "Users",
 ]

@@ -2,14 +2,36 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.policies import Policy
-from tsgrad.problems import Context, Problem
-from tsgrad.simulation.conditions import Conditions, PolicyNoise
+from tsgrad.problems import Context
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
+
+
+class Player(NamedTuple):
+    """Who decides: a policy, and the model that it believes in."""
+
+    model: Any
+    policy: Policy
+
+
+class Known(NamedTuple):
+    """What a player knows of the past: a belief, and what the policy remembers."""
+
+    belief: Any
+    memory: Any
+
+
+class Item(NamedTuple):
+    """What happened at a step, until it is seen."""
+
+    context: Context
+    played: Any
+    paid: Any
 
 
 class Crowd(eqx.Module):
@@ -21,16 +43,7 @@ class Crowd(eqx.Module):
 
     @abc.abstractmethod
     def decide(
-        self,
-        policy: Policy,
-        model: Problem,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        t: Integer[Array, ""],
-        horizon: int,
-        conditions: Conditions,
-        noise: PolicyNoise,
+        self, player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise
     ) -> tuple[Any, Any]:
         """(draw, what is played)."""
 
@@ -47,18 +60,8 @@ class Crowd(eqx.Module):
         """What all users of a step earned."""
 
     @abc.abstractmethod
-    def renew(
-        self,
-        model: Problem,
-        policy: Policy,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        played: Any,
-        paid: Any,
-        seen: Any,
-    ) -> tuple[Any, Any]:
-        """Belief and memory after what was paid, or that part of it which is seen; `seen` is None for all of it."""
+    def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
+        """What is known after what was paid, or that part of it which is seen; `seen` is None for all of it."""
 
     @abc.abstractmethod
     def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:

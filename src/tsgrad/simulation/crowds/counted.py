@@ -9,10 +9,10 @@ from jax.interpreters.partial_eval import dce_jaxpr
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.laws.counts import binomial, multinomial, rounded
-from tsgrad.policies import AllocatingPolicy, Clock, Policy, SamplingPolicy
+from tsgrad.policies import AllocatingPolicy, Clock, SamplingPolicy
 from tsgrad.problems import Context, Sums
-from tsgrad.simulation.conditions import Conditions, PolicyNoise, available_arms
-from tsgrad.simulation.crowds.base import Crowd
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise, available_arms
+from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 from tsgrad.streams import Noise
 
 
@@ -26,20 +26,11 @@ class Counted(Crowd):
         return jax.vmap(lambda t: conditions.applied(Context(), t))(t)
 
     def decide(
-        self,
-        policy: Policy,
-        model: Any,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        t: Integer[Array, ""],
-        horizon: int,
-        conditions: Conditions,
-        noise: PolicyNoise,
+        self, player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise
     ) -> tuple[Any, Any]:
-        clock = conditions.clock(t, horizon)
-        users = jnp.asarray(conditions.size(t), jnp.result_type(float))
-        shares = _shares_of(policy, model, belief, memory, context, clock, noise.draw)
+        (model, policy), clock, conditions = player, moment.clock, moment.conditions
+        users = jnp.asarray(conditions.size(moment.t), jnp.result_type(float))
+        shares = _shares_of(player, known, context, clock, noise.draw)
         if shares is not None:
             allocate = multinomial if conditions.allocation == "independent" else rounded
             return None, allocate(users, conditions.floored(shares, context), noise.draw.step(clock.t))
@@ -51,7 +42,7 @@ class Counted(Crowd):
             by_chance = multinomial(number, there / jnp.sum(there), floor.at(1))
 
         def one_more(number: Any, counts: Any) -> Any:
-            arm = policy.act(model, belief, memory, context, clock, noise.draw.step(clock.t + number))
+            arm = policy.act(model, *known, context, clock, noise.draw.step(clock.t + number))
             return counts + (arm == jnp.arange(model.arms))
 
         decided = (users - jnp.sum(by_chance)).astype(int)
@@ -81,10 +72,9 @@ class Counted(Crowd):
     def total(self, recorded: Float[Array, ""]) -> Float[Array, ""]:
         return recorded
 
-    def renew(
-        self, model: Any, policy: Policy, belief: Any, memory: Any, context: Context, played: Any, paid: Sums, seen: Any
-    ) -> tuple[Any, Any]:
-        return jax.tree.map(jnp.add, belief, model.evidence_of_sums(paid)), memory
+    def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
+        evidence = player.model.evidence_of_sums(item.paid)
+        return known._replace(belief=jax.tree.map(jnp.add, known.belief, evidence))
 
     def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:
         return jnp.asarray(size * (arm_of(context) == jnp.arange(arms)), jnp.result_type(float))
@@ -97,19 +87,18 @@ class Counted(Crowd):
         return played
 
 
-def _shares_of(
-    policy: Policy, model: Any, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise
-) -> Float[Array, "K"] | None:
+def _shares_of(player: Player, known: Known, context: Context, clock: Clock, noise: Noise) -> Float[Array, "K"] | None:
     """The chance of each arm at a decision; None where a policy can't tell and has to be asked for every user."""
+    model, policy = player
     if isinstance(policy, SamplingPolicy | AllocatingPolicy):
-        return policy.shares(model, belief, memory, context, clock)
+        return policy.shares(model, *known, context, clock)
 
     def act(noise: Noise, belief: Any, context: Context, t: Any) -> Any:
-        return policy.act(model, belief, memory, context, clock._replace(t=t), noise)
+        return policy.act(model, belief, known.memory, context, clock._replace(t=t), noise)
 
-    traced = jax.make_jaxpr(act)(noise, belief, context, clock.t).jaxpr
+    traced = jax.make_jaxpr(act)(noise, known.belief, context, clock.t).jaxpr
     _, used = dce_jaxpr(traced, [True] * len(traced.outvars))
     if any(used[: len(jax.tree.leaves(noise))]):
         return None
     # Whatever the noise, the same arm.
-    return jnp.asarray(act(noise, belief, context, clock.t) == jnp.arange(model.arms), jnp.result_type(float))
+    return jnp.asarray(act(noise, known.belief, context, clock.t) == jnp.arange(model.arms), jnp.result_type(float))

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.policies import Policy
-from tsgrad.problems import Context, Problem
-from tsgrad.simulation.conditions import Conditions, PolicyNoise
-from tsgrad.simulation.crowds.base import Crowd
+from tsgrad.problems import Context
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
+from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 from tsgrad.simulation.crowds.one_user import ONE_USER, decided, value_of_paid, with_delay
 
 
@@ -39,25 +38,16 @@ class Listed(Crowd):
         return jax.vmap(of_step)(t)
 
     def decide(
-        self,
-        policy: Policy,
-        model: Problem,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        t: Integer[Array, ""],
-        horizon: int,
-        conditions: Conditions,
-        noise: PolicyNoise,
+        self, player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise
     ) -> tuple[Any, Any]:
-        clock = conditions.clock(t, horizon)
+        first = moment.clock.t
 
         def one(number: Any, context: Context) -> tuple[Any, Any]:
-            return decided(policy, model, belief, memory, context, clock, conditions, noise.step(clock.t + number))
+            return decided(player, known, context, moment, noise.step(first + number))
 
         numbers = jnp.arange(self.most)
         draw, arm = jax.vmap(one)(numbers, context)
-        return draw, Users(arm, numbers < conditions.size(t))
+        return draw, Users(arm, numbers < moment.conditions.size(moment.t))
 
     def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Users, plays: Any) -> Any:
         first = instance.clock(t).t
@@ -73,25 +63,14 @@ class Listed(Crowd):
     def total(self, recorded: Any) -> Float[Array, ""]:
         return jnp.sum(value_of_paid(recorded))
 
-    def renew(
-        self,
-        model: Problem,
-        policy: Policy,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        played: Users,
-        paid: Any,
-        seen: Any,
-    ) -> tuple[Any, Any]:
-        there = played.there if seen is None else played.there & seen
+    def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
+        there = item.played.there if seen is None else item.played.there & seen
 
-        def one(state: Any, user: Any) -> tuple[Any, None]:
-            belief, memory = state
-            return ONE_USER.renew(model, policy, belief, memory, *user), None
+        def one(known: Known, user: tuple[Item, Any]) -> tuple[Known, None]:
+            return ONE_USER.renew(player, known, *user), None
 
-        known: tuple[Any, Any] = jax.lax.scan(one, (belief, memory), (context, played.arm, paid, there))[0]
-        return known
+        later: Known = jax.lax.scan(one, known, (item._replace(played=item.played.arm), there))[0]
+        return later
 
     def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Users:
         numbers = jnp.arange(self.most)

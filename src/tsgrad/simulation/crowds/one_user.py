@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Integer
 
-from tsgrad.policies import Clock, Policy, SamplingPolicy, Uniform, computed_once
-from tsgrad.problems import Context, Problem
-from tsgrad.simulation.conditions import Conditions, PolicyNoise, available_arms
-from tsgrad.simulation.crowds.base import Crowd
+from tsgrad.policies import SamplingPolicy, Uniform, computed_once
+from tsgrad.problems import Context
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise, available_arms
+from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 
 
 class Floored(NamedTuple):
@@ -35,19 +35,9 @@ class OneUser(Crowd):
         return jax.vmap(conditions.applied)(of_users, t)
 
     def decide(
-        self,
-        policy: Policy,
-        model: Problem,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        t: Integer[Array, ""],
-        horizon: int,
-        conditions: Conditions,
-        noise: PolicyNoise,
+        self, player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise
     ) -> tuple[Any, Any]:
-        clock = conditions.clock(t, horizon)
-        return decided(policy, model, belief, memory, context, clock, conditions, noise.step(t))
+        return decided(player, known, context, moment, noise.step(moment.t))
 
     def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any, plays: Any) -> Any:
         turn = t if plays is None else plays[played] + 1
@@ -59,20 +49,10 @@ class OneUser(Crowd):
     def total(self, recorded: Any) -> Float[Array, ""]:
         return jnp.asarray(value_of_paid(recorded))
 
-    def renew(
-        self,
-        model: Problem,
-        policy: Policy,
-        belief: Any,
-        memory: Any,
-        context: Context,
-        played: Any,
-        paid: Any,
-        seen: Any,
-    ) -> tuple[Any, Any]:
-        reward = value_of_paid(paid)
-        later = (model.update(belief, context, played, reward), policy.remember(memory, context, played, reward))
-        return later if seen is None else _chosen(seen, later, (belief, memory))
+    def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
+        seen_of_it = (item.context, item.played, value_of_paid(item.paid))
+        later = Known(player.model.update(known.belief, *seen_of_it), player.policy.remember(known.memory, *seen_of_it))
+        return later if seen is None else jax.tree.map(lambda one, other: jnp.where(seen, one, other), later, known)
 
     def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:
         return arm_of(context)
@@ -87,17 +67,9 @@ class OneUser(Crowd):
 ONE_USER = OneUser()
 
 
-def decided(
-    policy: Policy,
-    model: Any,
-    belief: Any,
-    memory: Any,
-    context: Context,
-    clock: Clock,
-    conditions: Conditions,
-    noise: PolicyNoise,
-) -> tuple[Any, Any]:
+def decided(player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise) -> tuple[Any, Any]:
     """(pseudo-action, arm): what `policy.act` plays, with the draw behind it where there is one."""
+    (model, policy), (belief, memory), clock, conditions = player, known, moment.clock, moment.conditions
     if isinstance(policy, SamplingPolicy):
         draw = policy.law(model, belief, memory, context, clock).sample(noise.draw)
         pseudo_action = computed_once(draw, clock)
@@ -123,7 +95,3 @@ def with_delay(instance: Any, user: Integer[Array, ""], reward: Float[Array, ""]
 def value_of_paid(paid: Any) -> Any:
     """The reward itself, whenever it is seen."""
     return paid.value if isinstance(paid, Late) else paid
-
-
-def _chosen(which: Any, first: Any, second: Any) -> Any:
-    return jax.tree.map(lambda one, other: jnp.where(which, one, other), first, second)
