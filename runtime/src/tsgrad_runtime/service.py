@@ -130,8 +130,10 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         service.committer.start()
-        yield
-        await service.committer.stop()
+        try:
+            yield
+        finally:
+            await service.committer.stop()
 
     def route(path: str, endpoint: Endpoint, method: str, *, administers: bool = False, open_: bool = False) -> Route:
         return Route(path, _Answering(service, endpoint, None if open_ else administers), methods=[method])

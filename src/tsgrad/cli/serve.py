@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+GRACE = 3  # seconds for requests under way when the service is told to end; one that hangs must not keep it
+
 
 def serve(
     policy: Annotated[Path, typer.Argument(help="The policy, a file that training or `tsgrad.write_policy` wrote.")],
@@ -54,4 +56,5 @@ def serve(
     typer.echo(f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live", err=True)
     app = application(experiment, tokens, rate=rate, renewal=renewal)
     # What proxies say of clients is not asked for, so that no request is searched for it.
-    uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, proxy_headers=False, ws="none")
+    options = {"log_level": "warning", "access_log": False, "proxy_headers": False, "ws": "none"}
+    uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=GRACE, **options)

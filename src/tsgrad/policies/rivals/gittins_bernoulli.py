@@ -19,7 +19,7 @@ from tsgrad.arrays import FloatArray
 _PRICES = 1536
 _NARROW = 1 / 2  # of the prices are within so many standard deviations of the prior's mean
 _REACH = 4.0
-_ENTRIES = 200_000  # valued at a time, so that they stay in cache
+_TOGETHER = 32  # prices between which indices are looked for at a time; the three at their ends are valued twice
 
 
 def bernoulli_indices(alpha: float, beta: float, horizon: int) -> FloatArray:
@@ -37,11 +37,10 @@ def bernoulli_indices(alpha: float, beta: float, horizon: int) -> FloatArray:
     mean = a / (a + b)
     indices = np.tile(mean, (horizon, 1, 1))  # also where a prior is so strong that nothing can be learnt
     prices = _prices(alpha, beta)
-    own = max(1, _ENTRIES // horizon**2)  # prices between which a chunk looks for indices; it has one more on each side
-    ahead, behind = np.empty((2, own + 3, horizon, horizon))
-    for first in range(0, _PRICES, own):
-        chunk = prices[max(first - 1, 0) : first + own + 2, None, None]
-        lowest, highest = min(first, 1), min(first, 1) + min(own, _PRICES - first)
+    ahead, behind = np.empty((2, _TOGETHER + 3, horizon, horizon))
+    for first in range(0, _PRICES, _TOGETHER):
+        chunk = prices[max(first - 1, 0) : first + _TOGETHER + 2, None, None]
+        lowest, highest = min(first, 1), min(first, 1) + min(_TOGETHER, _PRICES - first)
         excess = np.subtract(mean, chunk, out=ahead[: len(chunk)])
         for left in range(2, horizon + 1):
             worth, size = np.maximum(excess, 0.0, out=excess), horizon - left + 1
