@@ -150,26 +150,20 @@ def test_more_parameters_than_a_matrix_is_for():
 def test_a_warm_up_is_where_training_starts(tmp_path):
     """Stopped within it, between, or after, too; the gain is over the start, not over the warm-up."""
     settings = {"iterations": 6, "check_every": 3}
-    rate = {
-        "schedule": "cosine_decay_schedule",
-        "init_value": 2.0,
-        "decay_steps": 6,
-    }  # the first half of the longer one's
-    fewer = {"episodes": 128, "iterations": 3, "validation_episodes": 128}
-    shorter = tg.train(PROBLEM, horizon=4, learning_rate=rate, **{**settings, **fewer})
+    shorter = tg.train(PROBLEM, horizon=4, episodes=128, validation_episodes=128, **settings)
     longer = {"horizon": 12, "warm_up": 4, "episodes": 256, "validation_episodes": 512, **settings}
     told = []
     run = tg.train(PROBLEM, out=tmp_path / "whole", progress=told.append, **longer)
-    assert told == list(range(1, 10))
+    assert told == list(range(1, 13))
     assert run.history[0].meta_parameters == _lists(shorter.policy)
     (warm_up,) = run.warm_up
     assert warm_up.history == shorter.history
     assert not np.any(run.start.meta_parameters()["bonus"])
-    for moment in (2, 3, 5):
+    for moment in (2, 6, 8):
         stopped = tmp_path / f"stopped-{moment}"
         with pytest.raises(KeyboardInterrupt):
             tg.train(PROBLEM, out=stopped, progress=functools.partial(_stop_after, moment), **longer)
-        assert (stopped / "checkpoint.npz").exists() == (moment > 3)
+        assert (stopped / "checkpoint.npz").exists() == (moment > 6)
         resumed = tg.resume(stopped)
         assert _files(stopped) == _files(tmp_path / "whole")
         assert [one.history for one in resumed.warm_up] == [shorter.history]
@@ -199,8 +193,8 @@ def test_only_long_horizons_warm_up():
     assert [settings.warm_up for settings in left_open] == [None, 166, 3333]
     ladder = left_open[-1].of_warm_up()
     assert [shorter.horizon for shorter in ladder] == [123, 370, 1111, 3333]
-    assert {(one.episodes, one.iterations, one.validation_episodes, one.warm_up) for one in ladder} == {
-        (500, 30, 4096, None)
+    assert {(shorter.episodes, shorter.validation_episodes, shorter.warm_up) for shorter in ladder} == {
+        (500, 4096, None)
     }
     assert TrainingSettings(horizon=3000, warm_up=None).warmed_up().of_warm_up() == []
     with pytest.raises(tg.BadInput, match="warm_up must be shorter than the horizon 10, got 10"):

@@ -22,10 +22,8 @@ from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, 
 NamedCall = str | dict[str, Any]
 LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays
 SHORTER = 3  # times, a warm-up has fewer steps
-# Times, a warm-up has fewer of them. Its iterations are the first half of the longer training's: steps are still long
-# when it ends, since the best policy of the shorter horizon is not what is looked for.
-FEWER = {"episodes": 2, "iterations": 2, "validation_episodes": 4}
-_LEAST = {"episodes": 2, "iterations": 1, "validation_episodes": 2}
+FEWER = {"episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
+_LEAST_EPISODES = 2
 
 # Families that are made to fit the problem, by their kind in a file, with the keys that each may have.
 POLICY_FAMILIES = {
@@ -97,10 +95,10 @@ class TrainingSettings(_Settings):
     with more and longer iterations, as they are with any other optimizer that is named. The paper's recipe is
     `schedule="constant"` and `optimizer="adam"`.
 
-    `warm_up` is a shorter horizon: the policy is first trained there, with half of the episodes and the first half of
-    the iterations, and goes on from what that has found, which is nearer to the best policy of a long horizon than
-    plain Thompson sampling is. Where the shorter horizon is long itself, beyond 200, it is warmed up for at a third of
-    it, and so on. Where the policy is left out and the horizon is long, `warm_up` is a third of the horizon.
+    `warm_up` is a shorter horizon: the policy is first trained there, with half of the episodes, and goes on from what
+    that has found, which is nearer to the best policy of a long horizon than plain Thompson sampling is. Where the
+    shorter horizon is long itself, beyond 200, it is warmed up for at a third of it, and so on. Where the policy is
+    left out and the horizon is long, `warm_up` is a third of the horizon.
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
@@ -170,12 +168,9 @@ class TrainingSettings(_Settings):
         horizons = [] if self.warm_up is None else [self.warm_up]
         while horizons and horizons[-1] > LONG_HORIZON:
             horizons.append(horizons[-1] // SHORTER)
-        changes: dict[str, Any] = {name: max(_LEAST[name], getattr(self, name) // n) for name, n in FEWER.items()}
-        if self.schedule == "cosine":  # to the end of the longer training
-            falling = {"schedule": "cosine_decay_schedule", "init_value": self.learning_rate}
-            changes |= {"learning_rate": {**falling, "decay_steps": self.iterations}, "schedule": None}
+        fewer = {name: max(_LEAST_EPISODES, getattr(self, name) // times) for name, times in FEWER.items()}
         return [
-            self.model_copy(update={"horizon": horizon, "warm_up": None, **changes}) for horizon in reversed(horizons)
+            self.model_copy(update={"horizon": horizon, "warm_up": None, **fewer}) for horizon in reversed(horizons)
         ]
 
     @pydantic.model_validator(mode="after")
