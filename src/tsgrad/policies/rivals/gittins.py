@@ -21,7 +21,7 @@ class FiniteHorizonGittins(TableRival):
     The price solves the optimal stopping of one arm against one that surely pays it, with T - t + 1 decisions left
     (Bradt, Johnson and Karlin, 1956; Kaufmann, 2018; Lattimore, 2016). For Gaussian arms it is m + b(pulls, left).
     Indices are exact to 1e-5 prior standard deviations for Gaussian arms, to 0.005 of them and 1e-4 for Bernoulli
-    arms, computed once and kept on disk; for T = 500 Gaussian arms take seconds, for T = 200 Bernoulli arms half a minute.
+    arms, computed once and kept on disk; Gaussian arms take seconds for T = 500, Bernoulli arms a minute for T = 200.
 
     The strongest policy known for independent arms that is not the optimum itself: it weighs noise, what is left to
     learn and the time to use it. Not optimal, because arms are valued as if each were alone.
