@@ -56,5 +56,13 @@ def serve(
     typer.echo(f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live", err=True)
     app = application(experiment, tokens, rate=rate, renewal=renewal)
     # What proxies say of clients is not asked for, so that no request is searched for it.
-    options = {"log_level": "warning", "access_log": False, "proxy_headers": False, "ws": "none"}
-    uvicorn.run(app, host=host, port=port, timeout_graceful_shutdown=GRACE, **options)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=GRACE,
+    )
