@@ -13,7 +13,8 @@ class Contest {
  public:
   Contest(const Open& open, Choice<Real>& arm) : open_(open), arm_(arm.at) {}
 
-  // The first arm is told apart outside of the loop: a branch within it keeps the stores from being vectorised.
+  // The first arm is told apart outside of the loop: a branch within it keeps the stores from being vectorised. Choices
+  // are made before they are stored: a store that leaves what is there becomes one under a mask, which is slow.
   template <class Value>
   TSGRAD_INLINE void offer(int k, const Value& value_of_lane) {
     if (k == open_.first) {
@@ -26,11 +27,12 @@ class Contest {
         const auto arm = arm_[l];
         const bool better = value > best;
         if constexpr (RunnerUp) {
-          const Real behind = better ? best : value, second = second_[l];
-          second_[l] = behind > second ? behind : second;
+          const Real behind = better ? best : value, second = second_[l], larger = behind > second ? behind : second;
+          second_[l] = larger;
         }
-        best_[l] = better ? value : best;
-        arm_[l] = better ? typename Bits<Real>::Integer(k) : arm;
+        const Real larger = better ? value : best;
+        const auto winner = better ? typename Bits<Real>::Integer(k) : arm;
+        best_[l] = larger, arm_[l] = winner;
       }
       ++offers_;
     }
