@@ -50,6 +50,11 @@ def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tupl
     return jnp.asarray(x0), jnp.asarray(x1)
 
 
+def _fold(key: tuple[Array, Array], pair: Array) -> tuple[tuple[Array, Array], None]:
+    """One more pair of words in a key. Here, not where it is used: for another function JAX would compile anew."""
+    return threefry2x32(key, (pair[0], pair[1])), None
+
+
 def _word(value: int | Integer[Array, "..."] | np.ndarray) -> Array:
     return jnp.asarray(value).astype(jnp.uint32)
 
@@ -143,7 +148,5 @@ class Address(eqx.Module):
         words = (*self.seed, self.purpose, stream, self.iteration, rollout, look_ahead, self.episode)
         pairs = jnp.stack([_word(word) for word in words]).reshape(4, 2)
         # A loop rather than four copies of the rounds, which XLA would fuse into every use of the key.
-        key, _ = jax.lax.scan(
-            lambda key, pair: (threefry2x32(key, (pair[0], pair[1])), None), (jnp.uint32(0), jnp.uint32(0)), pairs
-        )
+        key, _ = jax.lax.scan(_fold, (jnp.uint32(0), jnp.uint32(0)), pairs)
         return Noise(key, jnp.uint32(0))

@@ -37,6 +37,7 @@ def played(problem, policy, available, **options):
     )
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 @pytest.mark.parametrize("policy", [tg.Thompson(), tg.Greedy(), tg.BayesUCB()], ids=["sampling", "greedy", "index"])
 def test_engines_agree_under_masks(problem, policy):
@@ -54,6 +55,7 @@ def test_engines_agree_under_masks(problem, policy):
     )
 
 
+@pytest.mark.formulas
 @pytest.mark.quick("gaussian-bonus")
 @pytest.mark.parametrize(
     "family", [tg.ReshapedThompson, partial(tg.BonusThompson, degree=1)], ids=["reshaped", "bonus"]
@@ -73,6 +75,7 @@ def test_gradients_of_every_pair_agree_under_masks(problem, family):
         np.testing.assert_allclose(ours, reference[pair], atol=1e-9 * np.abs(reference[pair]).mean(), err_msg=pair)
 
 
+@pytest.mark.formulas
 def test_the_oracle_chooses_among_the_arms_that_are_there():
     """One arm a step: whoever plays has no regret, though other arms would have been better."""
     alone = np.arange(HORIZON)[:, None] % 3 == np.arange(3)

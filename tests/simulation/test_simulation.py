@@ -58,6 +58,7 @@ def test_every_policy_sees_the_same_instance():
     assert shared > 1000
 
 
+@pytest.mark.formulas
 def test_users_with_features_have_one_reward_of_each_arm():
     """There the reward belongs to the user: who sees the same user and plays the same arm gets the same."""
     problem = tg.LinearBandit(features=tg.GaussianContexts(arms=3, dimension=2))
@@ -76,6 +77,7 @@ def test_more_episodes_begin_with_the_same_ones():
     np.testing.assert_array_equal(few, many[:300])
 
 
+@pytest.mark.formulas
 @pytest.mark.quick("gaussian")
 @pytest.mark.parametrize(
     "problem", [tg.GaussianBandit(arms=3), tg.BernoulliBandit(arms=3)], ids=["gaussian", "bernoulli"]

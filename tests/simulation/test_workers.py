@@ -78,12 +78,6 @@ def test_threads(here, processors):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ENGINES)
-def test_ray(ray, here, engine):
-    assert digests(engine, tg.RayWorkers(count=4 if engine == "native" else 2)) == here[engine]
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ray_of_any_size(ray, here, engine, count):

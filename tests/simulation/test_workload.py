@@ -36,6 +36,7 @@ def test_counts_of_numpy_are_counts():
     assert tg.Workload(**{**given, **{name: kind(given[name]) for name, kind in kinds.items()}}) == tg.Workload(**given)
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("engine", ["jax", "native"])
 def test_parts_of_a_workload_are_the_episodes_of_one_whole(engine):
     estimators = {"mean/oracle": tg.Estimator("mean", "oracle")}

@@ -30,9 +30,7 @@ def look_ahead(episode: Episode, rollout: Trajectory, number: int, *, first_arm_
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         where = {"rollout": rollout.rollout, "look_ahead": index}
         world = model.posterior(belief).sample(episode.address.noise(Stream.POSTERIOR, **where).at(t))
-        policy_noise = PolicyNoise(
-            episode.address.noise(Stream.POLICY, **where).at(t), episode.address.noise(Stream.FLOOR, **where).at(t)
-        )
+        policy_noise = PolicyNoise.of(lambda stream: episode.address.noise(stream, **where).at(t), instance.conditions)
         reward_noise = episode.address.noise(Stream.REWARD, **where).at(t)
 
         def step(s: Integer[Array, ""], carried: Any) -> Any:

@@ -2,6 +2,7 @@
 there are and the least share of each, and what follows once the experiment has ended.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import equinox as eqx
@@ -15,7 +16,7 @@ from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.registry import from_data, register, to_data
-from tsgrad.streams import Noise
+from tsgrad.streams import Noise, Stream
 
 Allocation = Literal["independent", "proportional"]
 
@@ -264,14 +265,22 @@ class Moment(NamedTuple):
 
 
 class PolicyNoise(NamedTuple):
-    """The randomness of decisions: the policy's own, and which of them are left to chance for a least share."""
+    """The randomness of decisions: the policy's own, and which of them are left to chance for a least share.
+
+    Where there is no least share, there is no `floor`: a key that nobody asks would be traced all the same.
+    """
 
     draw: Noise
-    floor: Noise
+    floor: Noise | None
+
+    @classmethod
+    def of(cls, noise: Callable[[Stream], Noise], conditions: Conditions) -> "PolicyNoise":
+        """From the noise of each stream, as far as conditions need it."""
+        return cls(noise(Stream.POLICY), None if conditions.floor is None else noise(Stream.FLOOR))
 
     def step(self, t: Any) -> "PolicyNoise":
         """Both at a time."""
-        return PolicyNoise(self.draw.step(t), self.floor.step(t))
+        return PolicyNoise(self.draw.step(t), None if self.floor is None else self.floor.step(t))
 
 
 def available_arms(context: Context, arms: int) -> Bool[Array, "K"]:

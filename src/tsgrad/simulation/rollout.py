@@ -1,5 +1,6 @@
 """Rollouts: passes of a policy through an instance, one of them or several of the same episode."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from tsgrad.simulation.crowds import Item, Player
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
 from tsgrad.simulation.step import State, Taken, crowd_of, start, take_step
 from tsgrad.simulation.workload import Traced
-from tsgrad.streams import Address, Stream
+from tsgrad.streams import Address
 
 
 class Trajectory(NamedTuple):
@@ -56,7 +57,7 @@ def roll_out(
 ) -> Trajectory:
     """Plays an instance from start to end. Rollouts of different numbers share all but the policy's noise."""
     crowd, feedback, player = instance.crowd, instance.feedback, Player(model, policy)
-    noise = PolicyNoise(address.noise(Stream.POLICY, rollout=number), address.noise(Stream.FLOOR, rollout=number))
+    noise = PolicyNoise.of(partial(address.noise, rollout=number), instance.conditions)
 
     def choose(state: State, t: Any, context: Context) -> tuple[Any, Any]:
         return crowd.decide(player, state.known, context, instance.moment(t), noise)

@@ -37,6 +37,7 @@ class Counted(Crowd):
         by_chance = jnp.zeros(model.arms)
         if conditions.floor is not None:
             there = available_arms(context, model.arms).astype(users.dtype)
+            assert noise.floor is not None
             floor = noise.floor.step(clock.t)
             number = binomial(users, jnp.sum(there) * conditions.floor, floor.at(0))
             by_chance = multinomial(number, there / jnp.sum(there), floor.at(1))

@@ -41,7 +41,9 @@ class OneUser(Crowd):
 
     def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Any, plays: Any) -> Any:
         turn = t if plays is None else plays[played] + 1
-        return with_delay(instance, t, instance.reward(turn, context, played))
+        # Or the update of the belief would compute the noise of the reward again, and compile it twice.
+        reward = computed_once(instance.reward(turn, context, played), instance.clock(t))
+        return with_delay(instance, t, reward)
 
     def recorded(self, paid: Any) -> Any:
         return paid
@@ -78,6 +80,7 @@ def decided(player: Player, known: Known, context: Context, moment: Moment, nois
         pseudo_action, arm = None, policy.act(model, belief, memory, context, clock, noise.draw)
     if conditions.floor is None:
         return pseudo_action, arm
+    assert noise.floor is not None
     there = jnp.sum(available_arms(context, model.arms))
     by_chance = noise.floor.uniform(0) < there * conditions.floor
     any_arm = Uniform().act(model, belief, None, context, clock, noise.floor.at(1))
