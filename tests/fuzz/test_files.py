@@ -124,14 +124,12 @@ def files(tmp_path_factory):
 
 
 def start_of_optimizer(run):
-    from tsgrad.training.optimizer import build_optimizer
+    from tsgrad.training.optimizer import build_ascent
 
     used = RunFolder(run).configuration().training
-    optimizer = build_optimizer(
-        used.learning_rate, used.schedule, used.optimizer, used.clip_norm, iterations=used.iterations
-    )
+    ascent = build_ascent(used.learning_rate, used.schedule, used.optimizer, used.clip_norm, iterations=used.iterations)
     width = len(RunFolder(run).run().history[0].meta_parameters) * 3
-    return optimizer.init(np.zeros(width))
+    return ascent.start(np.zeros(width))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -149,21 +149,21 @@ def test_more_parameters_than_a_matrix_is_for():
 
 def test_a_warm_up_is_where_training_starts(tmp_path):
     """Stopped within it, between, or after, too; the gain is over the start, not over the warm-up."""
-    settings = {"iterations": 6, "check_every": 3}
-    shorter = tg.train(PROBLEM, horizon=4, episodes=128, validation_episodes=128, **settings)
-    longer = {"horizon": 12, "warm_up": 4, "episodes": 256, "validation_episodes": 512, **settings}
+    shorter = tg.train(PROBLEM, horizon=4, iterations=4, episodes=128, validation_episodes=128, check_every=2)
+    longer = {"horizon": 12, "warm_up": 4, "episodes": 256, "validation_episodes": 512}
+    longer |= {"iterations": 10, "check_every": 2}
     told = []
     run = tg.train(PROBLEM, out=tmp_path / "whole", progress=told.append, **longer)
-    assert told == list(range(1, 13))
+    assert told == list(range(1, 15))
     assert run.history[0].meta_parameters == _lists(shorter.policy)
     (warm_up,) = run.warm_up
     assert warm_up.history == shorter.history
     assert not np.any(run.start.meta_parameters()["bonus"])
-    for moment in (2, 6, 8):
+    for moment in (2, 4, 8):
         stopped = tmp_path / f"stopped-{moment}"
         with pytest.raises(KeyboardInterrupt):
             tg.train(PROBLEM, out=stopped, progress=functools.partial(_stop_after, moment), **longer)
-        assert (stopped / "checkpoint.npz").exists() == (moment > 6)
+        assert (stopped / "checkpoint.npz").exists() == (moment > 4)
         resumed = tg.resume(stopped)
         assert _files(stopped) == _files(tmp_path / "whole")
         assert [one.history for one in resumed.warm_up] == [shorter.history]
@@ -193,9 +193,8 @@ def test_only_long_horizons_warm_up():
     assert [settings.warm_up for settings in left_open] == [None, 166, 3333]
     ladder = left_open[-1].of_warm_up()
     assert [shorter.horizon for shorter in ladder] == [123, 370, 1111, 3333]
-    assert {(shorter.episodes, shorter.validation_episodes, shorter.warm_up) for shorter in ladder} == {
-        (500, 4096, None)
-    }
+    sizes = {(shorter.iterations, shorter.episodes, shorter.validation_episodes) for shorter in ladder}
+    assert (sizes, {shorter.warm_up for shorter in ladder}) == ({(24, 500, 4096)}, {None})
     assert TrainingSettings(horizon=3000, warm_up=None).warmed_up().of_warm_up() == []
     with pytest.raises(tg.BadInput, match="warm_up must be shorter than the horizon 10, got 10"):
         tg.train(PROBLEM, horizon=10, warm_up=10)

@@ -473,6 +473,7 @@ def test_runs_with_any_registered_estimator_resume(estimator, tmp_path):
     np.testing.assert_array_equal(parameter_vector(resumed.last), parameter_vector(whole.last))
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize("engine", ["jax", "native"])
 def test_chunks_change_nothing(engine):
     one, other = (parameter_vector(train_hetero(chunk=chunk, engine=engine, iterations=4).last) for chunk in (1, 7))

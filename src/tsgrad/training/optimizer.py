@@ -1,9 +1,11 @@
 """Optimizers and schedules by name: the natural gradient, and whatever optax has."""
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
 import optax
 
 from tsgrad.checks import BadInput, check_choice
@@ -40,24 +42,58 @@ def check_named_call(argument: str, call: Mapping[str, Any], key: str, known: Ma
         check_choice(f"an argument of {call[key]}", name, [other for other in accepted if other != "learning_rate"])
 
 
-def build_optimizer(
+class Ascent(NamedTuple):
+    """How meta-parameters are moved: the optimizer's state for a vector of them, and one compiled step.
+
+    `step` takes the vector, the gradient, the Fisher matrix or None, and the state; it gives the next vector and state.
+    """
+
+    start: Callable[[Any], Any]
+    step: Callable[[Any, Any, Any, Any], tuple[Any, Any]]
+
+
+def build_ascent(
     learning_rate: float | Mapping[str, Any],
     schedule: str | None,
     optimizer: str | Mapping[str, Any],
     clip_norm: float | None,
     *,
     iterations: int,
-) -> optax.GradientTransformationExtraArgs:
-    """The optax chain: clipping of the gradient's norm where asked for, then the optimizer."""
+) -> Ascent:
+    """The optax chain: clipping of the gradient's norm where asked for, then the optimizer.
+
+    Trainings that follow each other share it, and what was compiled for it, unless tables of arguments are given.
+    """
+    plain = isinstance(optimizer, str) and not isinstance(learning_rate, Mapping)
+    build = _shared_ascent if plain else _ascent
+    return build(learning_rate, schedule, optimizer, clip_norm, iterations)
+
+
+def _ascent(
+    learning_rate: float | Mapping[str, Any],
+    schedule: str | None,
+    optimizer: str | Mapping[str, Any],
+    clip_norm: float | None,
+    iterations: int,
+) -> Ascent:
     rate: Any = learning_rate
     if isinstance(learning_rate, Mapping):
         rate = _called(learning_rate, "schedule", schedules())
     elif schedule == "cosine":
         rate = optax.schedules.cosine_decay_schedule(learning_rate, iterations)
     call = {"name": optimizer} if isinstance(optimizer, str) else optimizer
-    step = _called({"learning_rate": rate, **call}, "name", optimizers())
-    whole = step if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), step)
-    return optax.with_extra_args_support(whole)
+    named = _called({"learning_rate": rate, **call}, "name", optimizers())
+    whole = named if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), named)
+    chain = optax.with_extra_args_support(whole)
+
+    def step(vector: Any, gradient: Any, fisher: Any, state: Any) -> tuple[Any, Any]:
+        updates, state = chain.update(-gradient, state, vector, fisher=fisher)
+        return optax.apply_updates(vector, updates), state
+
+    return Ascent(chain.init, jax.jit(step))
+
+
+_shared_ascent = functools.lru_cache(maxsize=16)(_ascent)
 
 
 def is_natural(optimizer: str | Mapping[str, Any]) -> bool:

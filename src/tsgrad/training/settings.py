@@ -22,8 +22,8 @@ from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, 
 NamedCall = str | dict[str, Any]
 LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays
 SHORTER = 3  # times, a warm-up has fewer steps
-FEWER = {"episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
-_LEAST_EPISODES = 2
+FEWER = {"iterations": 2.5, "episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
+_LEAST = {"iterations": 1, "episodes": 2, "validation_episodes": 2}
 
 # Families that are made to fit the problem, by their kind in a file, with the keys that each may have.
 POLICY_FAMILIES = {
@@ -95,10 +95,10 @@ class TrainingSettings(_Settings):
     with more and longer iterations, as they are with any other optimizer that is named. The paper's recipe is
     `schedule="constant"` and `optimizer="adam"`.
 
-    `warm_up` is a shorter horizon: the policy is first trained there, with half of the episodes, and goes on from what
-    that has found, which is nearer to the best policy of a long horizon than plain Thompson sampling is. Where the
-    shorter horizon is long itself, beyond 200, it is warmed up for at a third of it, and so on. Where the policy is
-    left out and the horizon is long, `warm_up` is a third of the horizon.
+    `warm_up` is a shorter horizon: the policy is first trained there, with half of the episodes and two fifths of the
+    iterations, and goes on from what that has found, which is nearer to the best policy of a long horizon than plain
+    Thompson sampling is. Where the shorter horizon is long itself, beyond 200, it is warmed up for at a third of it,
+    and so on. Where the policy is left out and the horizon is long, `warm_up` is a third of the horizon.
     """
 
     horizon: int = pydantic.Field(ge=1, le=MOST_STEPS)
@@ -168,7 +168,7 @@ class TrainingSettings(_Settings):
         horizons = [] if self.warm_up is None else [self.warm_up]
         while horizons and horizons[-1] > LONG_HORIZON:
             horizons.append(horizons[-1] // SHORTER)
-        fewer = {name: max(_LEAST_EPISODES, getattr(self, name) // times) for name, times in FEWER.items()}
+        fewer = {name: max(_LEAST[name], int(getattr(self, name) // times)) for name, times in FEWER.items()}
         return [
             self.model_copy(update={"horizon": horizon, "warm_up": None, **fewer}) for horizon in reversed(horizons)
         ]

@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import numpy as np
-import optax
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped
@@ -21,7 +20,7 @@ from tsgrad.simulation import Conditions, Workers, Workload, ready_for, simulate
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
-from tsgrad.training.optimizer import build_optimizer, is_natural
+from tsgrad.training.optimizer import build_ascent, is_natural
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import Configuration, EstimatorSettings, TrainingSettings
@@ -45,9 +44,7 @@ class Trainer:
         settings: TrainingSettings,
         conditions: Conditions,
         workers: Workers,
-        longer: "Trainer | None" = None,
     ) -> None:
-        """`longer` is the training that this one warms up for: both take the same steps."""
         estimator.check(problem, conditions)
         self.names = parameter_names(policy)
         if not self.names:
@@ -68,18 +65,14 @@ class Trainer:
         estimator = estimator.with_score(score, None if conditions.every_user else gradient)
         self.conditions, self.workers = conditions, workers
         self.problem, self.policy, self.estimator, self.settings = problem, policy, estimator, settings
-        if longer is None:
-            self.optimizer = build_optimizer(
-                settings.learning_rate,
-                settings.schedule,
-                settings.optimizer,
-                settings.clip_norm,
-                iterations=settings.iterations,
-            )
-            self.step = jax.jit(self._step)
-            self._try_optimizer()
-        else:
-            self.optimizer, self.step = longer.optimizer, longer.step
+        self.ascent = build_ascent(
+            settings.learning_rate,
+            settings.schedule,
+            settings.optimizer,
+            settings.clip_norm,
+            iterations=settings.iterations,
+        )
+        self._try_optimizer()
         # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
         self.gradients = gradient_engine(
             problem,
@@ -130,7 +123,7 @@ class Trainer:
         """Before the first iteration."""
         vector = parameter_vector(self.policy)
         with jax.enable_x64(True):
-            return State(0, vector, self.optimizer.init(vector), vector, np.inf)
+            return State(0, vector, self.ascent.start(vector), vector, np.inf)
 
     def progress(self, progress: Progress) -> TrainingProgress:
         """What is told of all that there is to do."""
@@ -149,7 +142,8 @@ class Trainer:
             warm_up = self._warm_up(folder, progress)
             if warm_up:
                 # What meta-parameters mean is relative to the horizon, so that they need no change.
-                state = state._replace(vector=parameter_vector(warm_up[-1].policy))
+                vector = parameter_vector(warm_up[-1].policy)
+                state = state._replace(vector=vector, best_vector=vector)
         return self._run(state, history, folder, progress)._replace(warm_up=warm_up)
 
     def _warm_up(self, folder: RunFolder | None, progress: TrainingProgress) -> tuple[Run, ...]:
@@ -158,9 +152,7 @@ class Trainer:
         policy = self.family
         for settings in self.settings.of_warm_up():
             within = None if folder is None else folder.warm_up(settings.horizon)
-            shorter = Trainer(
-                self.problem, policy, self.estimator, settings, self.conditions, self.workers, longer=self
-            )
+            shorter = Trainer(self.problem, policy, self.estimator, settings, self.conditions, self.workers)
             if within is not None and not within.is_started:
                 within.start(shorter.described(), shorter.provenance)
             runs.append(shorter.run(within, progress))
@@ -205,7 +197,9 @@ class Trainer:
         found = estimated_gradient(self.gradients, policy, self.batch.part(iteration=state.iteration))
         self._check_finite("gradient", found.mean, state.iteration)
         with jax.enable_x64(True):
-            vector, optimizer = jax.device_get(self.step(state.vector, found.mean, found.fisher, state.optimizer))
+            vector, optimizer = jax.device_get(
+                self.ascent.step(state.vector, found.mean, found.fisher, state.optimizer)
+            )
         self._check_finite("meta-parameter", vector, state.iteration)
         row = HistoryRow(
             iteration=state.iteration,
@@ -217,17 +211,13 @@ class Trainer:
         )
         return row, state._replace(iteration=state.iteration + 1, vector=vector, optimizer=optimizer)
 
-    def _step(self, vector: Any, ascent: Any, fisher: Any, state: Any) -> tuple[Any, Any]:
-        updates, state = self.optimizer.update(-ascent, state, vector, fisher=fisher)
-        return optax.apply_updates(vector, updates), state
-
     def _try_optimizer(self) -> None:
         """One update on nothing: what is wrong with the optimizer's settings shows before anything is written."""
         try:
             with jax.enable_x64(True):
                 state = self.start()
                 size = state.vector.size
-                moved, later = self.step(state.vector, np.ones(size), np.eye(size), state.optimizer)
+                moved, later = self.ascent.step(state.vector, np.ones(size), np.eye(size), state.optimizer)
                 finite = np.all(np.isfinite(moved)) and all(
                     np.asarray(leaf).dtype.kind in "biuf" for leaf in jax.tree.leaves(later)
                 )
@@ -238,7 +228,8 @@ class Trainer:
             raise BadInput("optimizer and learning_rate must make finite steps: check their arguments")
 
     def _is_checked(self, iteration: int) -> bool:
-        return iteration % self.settings.check_every == 0
+        """After a warm-up the first steps come first: they gain most, and can be judged later."""
+        return iteration % self.settings.check_every == 0 and (iteration > 0 or self.settings.warm_up is None)
 
     def _validated(self, state: State) -> tuple[State, float]:
         """The state with its policy tried on the validation episodes, and the regret it had there.
@@ -246,6 +237,9 @@ class Trainer:
         Where an optimizer has a trust region, a policy that is worse there than the best so far, beyond doubt, is taken
         back to it, and trusted steps are shortened.
         """
+        if np.isinf(state.best_regret):  # none was tried before
+            first = float(np.mean(self._validation_regrets(state.best_vector)))
+            state = state._replace(best_regret=first)
         regrets = self._validation_regrets(state.vector)
         regret = float(np.mean(regrets))
         if regret < state.best_regret:
