@@ -28,6 +28,7 @@ def test_nobody_asks_for_the_class_of_a_problem():
     assert not found
 
 
+@pytest.mark.formulas
 @pytest.mark.parametrize(("engine", "most"), [("jax", 18), ("native", 12)])
 def test_a_gradient_is_few_files_from_call_to_update(engine, most, monkeypatch):
     """The files whose code runs in one iteration of training, from its gradient to the update."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import integrate, special
 
 import tsgrad as tg
+from tsgrad.laws import NormalLaw
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 from tsgrad.problems.bernoulli import BernoulliBelief
 
@@ -19,11 +20,7 @@ def gaussian_reward(problem, policy, horizon):
     """Two Gaussian arms, one step or two: the choice in closed form, the first reward by quadrature. Differentiable."""
 
     def choice(belief, t):
-        law = policy.law(problem, belief, None, tg.Context(), Clock(t, horizon))
-        first = jax.scipy.stats.norm.cdf(
-            (law.location[0] - law.location[1]) / jnp.sqrt(law.scale[0] ** 2 + law.scale[1] ** 2)
-        )
-        return jnp.stack([first, 1 - first])
+        return normal_choice(policy.law(problem, belief, None, tg.Context(), Clock(t, horizon)))
 
     nothing = problem.prior(horizon)
     first = choice(nothing, 1)
@@ -47,8 +44,14 @@ def gaussian_gradient(problem, policy, horizon):
         return parameter_vector(slope(jax.tree.map(jnp.asarray, policy)))
 
 
+def normal_choice(law):
+    """P(an arm has the larger draw), in closed form."""
+    first = jax.scipy.stats.norm.cdf((law.location[0] - law.location[1]) / jnp.sqrt(jnp.sum(law.scale**2)))
+    return jnp.stack([first, 1 - first])
+
+
 def beta_choice(law):
-    """P(arm 0 has the larger draw), by quadrature."""
+    """P(an arm has the larger draw), by quadrature."""
     (alpha, other_alpha), (beta, other_beta) = np.asarray(law.alpha, float), np.asarray(law.beta, float)
     scale = special.beta(alpha, beta)
 
@@ -60,7 +63,7 @@ def beta_choice(law):
 
 
 def bernoulli_values(problem, policy, horizon, belief=None, t=1):
-    """(V, Q [2]) of two Bernoulli arms: every outcome enumerated, every choice by quadrature."""
+    """(V, Q [2]) of two Bernoulli arms: every outcome enumerated, every choice by closed form or quadrature."""
     belief = BernoulliBelief(jnp.zeros(2), jnp.zeros(2)) if belief is None else belief
     means = np.asarray(problem.posterior_means(belief, tg.Context()))
     values = means.copy()
@@ -69,7 +72,8 @@ def bernoulli_values(problem, policy, horizon, belief=None, t=1):
             later = problem.update(belief, tg.Context(), jnp.asarray(arm), jnp.asarray(reward))
             chance = means[arm] if reward else 1 - means[arm]
             values[arm] += chance * bernoulli_values(problem, policy, horizon, later, t + 1)[0]
-    choice = beta_choice(policy.law(problem, belief, None, tg.Context(), Clock(t, horizon)))
+    law = policy.law(problem, belief, None, tg.Context(), Clock(t, horizon))
+    choice = np.asarray(normal_choice(law)) if isinstance(law, NormalLaw) else beta_choice(law)
     return float(choice @ values), values
 
 

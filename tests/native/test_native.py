@@ -25,7 +25,7 @@ BERNOULLI = tg.BernoulliBandit(alpha=[1.0, 2.0, 0.5], beta=[1.0, 1.5, 2.0])
 ALIKE = tg.GaussianBandit(arms=4, noise_std=0.8)
 
 
-def bonus(arms):
+def bonus(arms, **options):
     """Away from its start, and scaled to six steps."""
     draw = np.random.default_rng(9).standard_normal
     scales = {"most_left": 6, "least_known": 0.25, "most_known": 20.0}
@@ -35,6 +35,7 @@ def bonus(arms):
         arm_bonus=0.3 * draw(arms),
         arm_log_spread=0.3 * draw(arms),
         **scales,
+        **options,
     )
 
 
@@ -62,6 +63,7 @@ CASES = {
     "bernoulli, plain": (BERNOULLI, tg.Thompson()),
     "bernoulli, reshaped": (BERNOULLI, moved(BERNOULLI)),
     "bernoulli, bonus": (BERNOULLI, bonus(3)),
+    "bernoulli, bonus below a ceiling": (BERNOULLI, bonus(3, ceiling=1.0)),
     "bernoulli, index": (BERNOULLI, index_policy(3, 30, 465)),
     "bernoulli, one index": (BERNOULLI, index_policy(1, 1, 465, spread=(1, 1))),
 }
@@ -82,27 +84,33 @@ def test_the_engine_was_built():
     assert native.why_unavailable() is None
 
 
-@pytest.mark.quick("gaussian, reshaped", "gaussian, one index", "bernoulli, plain", "bernoulli, bonus")
-@of_cases
-def test_the_same_choices_in_float64(problem, policy):
-    """Every arm at every step, every reward to rounding, of 2,000 episodes."""
-    ours = native_simulation(problem, policy, 2000, horizon=30, precision="float64")
-    options = {"horizon": 30, "episodes": 2000, "seed": 3, "precision": "float64", "engine": "jax"}
-    theirs = tg.simulate(problem, policy, trajectories=True, **options)
-    np.testing.assert_array_equal(ours["arms"], theirs.trajectories.arm)
-    np.testing.assert_allclose(ours["rewards"], theirs.trajectories.reward, atol=1e-12)
-    np.testing.assert_allclose(ours["regret"], theirs.regret, atol=1e-11)
-
-
-@pytest.mark.quick("gaussian, bonus", "bernoulli, index")
-@of_cases
-def test_the_same_summaries(problem, policy):
-    options = {"horizon": 30, "episodes": 1000, "seed": 4, "precision": "float64"}
-    ours, theirs = (tg.simulate(problem, policy, engine=engine, **options) for engine in ("native", "jax"))
+def check_summaries(ours, theirs):
     for name in ("regret", "reward", "regret_over_time", "pulls"):
         np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.formulas
+@pytest.mark.quick("gaussian, reshaped", "gaussian, one index", "bernoulli, plain", "bernoulli, bonus")
+@of_cases
+def test_the_same_choices_in_float64(problem, policy):
+    """Every arm at every step, every reward to rounding, of 2,000 episodes; and what is made of them."""
+    ours = native_simulation(problem, policy, 2000, horizon=30, precision="float64")
+    options = {"horizon": 30, "episodes": 2000, "seed": 3, "precision": "float64"}
+    theirs = tg.simulate(problem, policy, trajectories=True, engine="jax", **options)
+    np.testing.assert_array_equal(ours["arms"], theirs.trajectories.arm)
+    np.testing.assert_allclose(ours["rewards"], theirs.trajectories.reward, atol=1e-12)
+    np.testing.assert_allclose(ours["regret"], theirs.regret, atol=1e-11)
+    check_summaries(tg.simulate(problem, policy, engine="native", **options), theirs)
+
+
+@pytest.mark.formulas
+@pytest.mark.parametrize("case", ["gaussian, bonus", "bernoulli, index"])
+def test_the_same_summaries_where_no_step_is_kept(case):
+    options = {"horizon": 30, "episodes": 1000, "seed": 4, "precision": "float64"}
+    check_summaries(*(tg.simulate(*CASES[case], engine=engine, **options) for engine in ("native", "jax")))
+
+
+@pytest.mark.formulas
 @pytest.mark.quick("False-gaussian, reshaped", "False-bernoulli, reshaped", "True-gaussian, bonus")
 @of_trained
 @pytest.mark.parametrize("single_time", [False, True])
@@ -117,6 +125,7 @@ def test_the_same_gradients_in_float64(problem, policy, single_time):
         assert np.max(np.abs(ours - theirs[pair]) / scale) < 1e-9, pair
 
 
+@pytest.mark.formulas
 @pytest.mark.quick("conditional-gaussian, bonus", "draw-bernoulli, reshaped")
 @of_trained
 @pytest.mark.parametrize("score", ["conditional", "draw"])
@@ -349,6 +358,7 @@ def test_bad_input(ask, message):
 
 
 @pytest.mark.long
+@pytest.mark.formulas
 def test_auto_falls_back_where_there_is_no_kernel():
     found = tg.gradient(GAUSSIAN, moved(GAUSSIAN), tg.Estimator("q", "value"), horizon=2, episodes=4, seed=0)
     assert found.mean.shape == (12,)

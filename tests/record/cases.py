@@ -125,10 +125,11 @@ def reshaped(problem: Any, shared: bool = False) -> Any:
     return numbers_like(tg.ReshapedThompson(problem, shared=shared))
 
 
-def bonus(problem: Any) -> Any:
+def bonus(problem: Any, ceiling: float | None = None) -> Any:
     """The bonus law away from its start."""
     policy = tg.BonusThompson(problem, degree=2)
-    return tg.with_parameters(policy, numbers_like(tg.parameter_vector(policy)))
+    moved = tg.with_parameters(policy, numbers_like(tg.parameter_vector(policy)))
+    return tg.policies.Bonus(**moved.meta_parameters(), ceiling=ceiling)
 
 
 def recurrent(problem: Any, form: str) -> Any:
@@ -263,12 +264,13 @@ def on_kernels() -> Iterator[tuple[str, Callable[[], Arrays]]]:
                 pairs = {key: estimator(*pair, single_time=steps == "single time") for key, pair in ON_KERNELS.items()}
                 title = f"native: {name}, {form}, {steps}, {precision}"
                 yield title, case(every_gradient, problem, policy, pairs, **where)
-        policy = bonus(PROBLEMS[name])
-        yield f"native: {name}, bonus, {precision}", case(simulated, PROBLEMS[name], policy, **LONGER, **where)
-        yield (
-            f"native: {name}, bonus, conditional, {precision}",
-            case(every_gradient, PROBLEMS[name], policy, CONDITIONAL, **where),
-        )
+        for form, ceiling in (("bonus", None), ("bonus below a ceiling", 1.0)):
+            policy = bonus(PROBLEMS[name], ceiling)
+            yield f"native: {name}, {form}, {precision}", case(simulated, PROBLEMS[name], policy, **LONGER, **where)
+            yield (
+                f"native: {name}, {form}, conditional, {precision}",
+                case(every_gradient, PROBLEMS[name], policy, CONDITIONAL, **where),
+            )
         for kind in ("plain", "random"):
             policy = index_policy(3, 8 if name == "gaussian" else 36, kind == "random")
             yield f"native: {name}, {kind} index, {precision}", case(simulated, PROBLEMS[name], policy, **where)

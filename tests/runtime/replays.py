@@ -38,6 +38,7 @@ POLICIES = {
     },
     "recurrent, free": ("gaussian", partial(tg.RecurrentThompson, form="free", hidden=3)),
     **{f"bonus, {name}": (name, partial(tg.BonusThompson, degree=3)) for name in PROBLEMS if name != "ball"},
+    "bonus below a ceiling": ("bernoulli", lambda _: tg.pretrained("bernoulli")),
     "RL2": ("bernoulli", partial(tg.RL2, hidden=3)),
     "SoftElim": ("bernoulli", lambda _: tg.SoftElim()),
     **{f"thompson, {name}": (name, lambda _: tg.Thompson()) for name in PROBLEMS},

@@ -98,6 +98,20 @@ def test_defaults_count_after_the_wait_and_late_rewards_do_not(ledger):
     assert one.agent.belief[0][0].sum() == 4
 
 
+def test_what_another_process_has_settled_is_not_settled_again(ledger):
+    """Decisions that a process has made are not looked up again: the database must say that one has its reward."""
+    one, other = experiment(ledger), experiment(Ledger(ledger.url))
+    events = [decided(one) for _ in range(100)]
+    one.append(events)
+    rewards = [Event("reward", 1.0, event.decision, reward=1.0) for event in events]
+    other.append([rewards[0], rewards[1]._replace(reward=2.0)])
+    assert one.append(rewards) == ["repeated", "contradiction", *["accepted"] * 98]
+    assert len(list(ledger.all_events())) == 200
+    other.catch_up()
+    np.testing.assert_array_equal(one.agent.belief[0], other.agent.belief[0])
+    other.ledger.close()
+
+
 def test_two_processes_agree_whatever_the_order_of_their_transactions(ledger):
     pair = [experiment(ledger), experiment(ledger)]
     assert pair[0].agent.process != pair[1].agent.process

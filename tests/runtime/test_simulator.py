@@ -3,9 +3,12 @@
 import pytest
 
 import tsgrad as tg
-from replays import POLICIES, has_exact_shares, played, replayed, shares_apart
+from replays import POLICIES, PROBLEMS, has_exact_shares, moved, played, replayed, shares_apart
 from tsgrad.registry import kinds, registered_class
 from tsgrad_runtime import policies
+from tsgrad_runtime.artefact import read_artefact
+from tsgrad_runtime.policies import Scene
+from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 pytestmark = pytest.mark.formulas
 
@@ -30,6 +33,44 @@ def test_replays_have_the_same_arms(case, tmp_path):
     """Beliefs of 24 episodes of six steps; `benchmarks/runtime.py` looks at 10,000."""
     beliefs, different = replayed(case, tmp_path / "policy.json", horizon=6, episodes=24)
     assert (beliefs, different) == (144, 0)
+
+
+AT_ONCE = [
+    "thompson, gaussian",
+    "thompson, bernoulli",
+    "thompson, poisson",
+    "thompson, unknown variance",
+    "thompson, linear",
+    "reshaped, bernoulli",
+    "reshaped, poisson",
+    "reshaped, unknown variance",
+    "scaled, poisson",
+    "satisficing",
+    "top two",
+]
+
+
+@pytest.mark.parametrize("case", AT_ONCE)
+def test_decisions_from_one_belief_are_those_made_one_by_one(case, tmp_path):
+    """Draws are made for several decisions to come; the first numbers here end amid those drawn at once."""
+    name, build = POLICIES[case]
+    policy = moved(build(PROBLEMS[name]), 0)
+    tg.write_policy(tmp_path / "policy.json", policy, problem=PROBLEMS[name], horizon=550)
+
+    def artefact():
+        return read_artefact(tmp_path / "policy.json")
+
+    def noise():
+        return Noise.of(seed=0, purpose=Purpose.EVALUATION, stream=Stream.POLICY)
+
+    model, policy, same = artefact().model, artefact().policy, noise()
+    scene = Scene(model, model.prior(), policy.start(model), getattr(model, "features", None), None, 1, 550)
+    scenes = {number: scene._replace(t=min(number, 550)) for number in range(1, 600)}
+    together = [policy.arm(scene, same, number) for number, scene in scenes.items()]
+    some = [*range(1, 80), *range(500, 599)]
+    apart = [artefact().policy.arm(scenes[number], noise(), number) for number in some]
+    assert apart == [together[number - 1] for number in some]
+    assert len(set(together)) > 1
 
 
 def test_floors_leave_the_same_decisions_to_chance(tmp_path):

@@ -211,7 +211,7 @@ class Agent:
     def _decided(self, scene: Scene, available: Iterable[str] | None, shown: bool) -> Decision:
         decision = self.propose(scene)
         features = scene.features if self.model.contexts else None
-        self.apply(Event("decision", self.clock(), decision.id, decision.arm, features=features, shown=shown))
+        self.apply(Event("decision", self.clock(), decision.id, decision.arm, None, features, None, shown))
         return decision
 
     # What comes of them

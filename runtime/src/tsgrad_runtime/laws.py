@@ -21,8 +21,8 @@ _NEWTON_STEPS = 5  # double the digits once they are near; a window that is a li
 class Law(Protocol):
     """What a policy draws from: `orders` for one decision, and many draws at once for shares without a formula."""
 
-    def orders(self, noise: Noise, t: int) -> FloatArray:
-        """What arms are compared by in the draw of step t, [K]."""
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
+        """What arms are compared by in the draws of step t and of those that follow it, [step, K]."""
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         """The same of many draws, [draw, K]; from any randomness."""
@@ -32,7 +32,7 @@ class ProductLaw(abc.ABC):
     """A law under which the arms are independent, known by each arm's density in the coordinate of orders."""
 
     @abc.abstractmethod
-    def orders(self, noise: Noise, t: int) -> FloatArray: ...
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray: ...
 
     @abc.abstractmethod
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray: ...
@@ -60,8 +60,8 @@ class NormalLaw(ProductLaw):
     def __init__(self, location: FloatArray, scale: FloatArray) -> None:
         self.location, self.scale = location, scale
 
-    def orders(self, noise: Noise, t: int) -> FloatArray:
-        return self.location + self.scale * noise.normal(t, self.location.shape[0])
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
+        return self.location + self.scale * noise.rows("normal", t, self.location.shape[-1], steps)
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return self.location + self.scale * generator.standard_normal((draws, self.location.shape[0]))
@@ -76,16 +76,14 @@ class NormalLaw(ProductLaw):
 
 
 class BetaLaw(ProductLaw):
-    """Independent beta arms, compared by their logits: alpha and beta of each are `both` [2, K]."""
+    """Independent beta arms, compared by their logits: alpha and beta of each are `both` [2, K].
 
-    def __init__(self, both: FloatArray, gammas: GammaDraws | None = None) -> None:
+    To be drawn from alone, it may be of as many steps as are drawn: [step, 2, K].
+    """
+
+    def __init__(self, both: FloatArray) -> None:
         self.both = both
-        self._gammas = gammas  # made for the first draw unless given, and kept for all
-
-    @classmethod
-    def of_steps(cls, both: FloatArray) -> "list[BetaLaw]":
-        """One for each of several steps, from [n, 2, K]."""
-        return [cls(*one) for one in zip(both, GammaDraws.many(both.reshape(len(both), -1)), strict=True)]
+        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
 
     @property
     def alpha(self) -> FloatArray:
@@ -97,13 +95,13 @@ class BetaLaw(ProductLaw):
         """Of each arm, [K]."""
         return np.asarray(self.both[1])
 
-    def orders(self, noise: Noise, t: int) -> FloatArray:
-        arms = self.both.shape[1]
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
+        arms = self.both.shape[-1]
         if self._gammas is None:
-            self._gammas = GammaDraws(self.both.ravel())
-        draw, boost = self._gammas.parts(noise, t)
-        logit = np.log(draw[:arms] / draw[arms:])
-        return logit if boost is None else logit + (boost[:arms] - boost[arms:])
+            self._gammas = GammaDraws(self.both.reshape(-1, 2 * arms))
+        draw, boost = self._gammas.parts(noise, t, steps)
+        logit = np.log(draw[:, :arms] / draw[:, arms:])
+        return logit if boost is None else logit + (boost[:, :arms] - boost[:, arms:])
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return _log_gammas(generator, self.alpha, draws) - _log_gammas(generator, self.beta, draws)
@@ -126,25 +124,21 @@ class BetaLaw(ProductLaw):
 
 
 class GammaLaw(ProductLaw):
-    """Independent gamma arms, with mean shape / rate, compared by their logarithms. Axes: [K] each."""
+    """Independent gamma arms, with mean shape / rate, compared by their logarithms. Axes: [K] each.
 
-    def __init__(self, shape: FloatArray, rate: FloatArray, gammas: GammaDraws | None = None) -> None:
+    To be drawn from alone, it may be of as many steps as are drawn: [step, K].
+    """
+
+    def __init__(self, shape: FloatArray, rate: FloatArray) -> None:
         self.shape, self.rate = shape, rate
-        self._gammas = gammas  # made for the first draw unless given, and kept for all
+        self._gammas: GammaDraws | None = None  # made for the first draw, and kept for all
 
-    def rows(self) -> "list[GammaLaw]":
-        """One for each of several steps, where axes are [n, K]."""
-        return [GammaLaw(*one) for one in zip(self.shape, self.rate, GammaDraws.many(self.shape), strict=True)]
-
-    def log_draw(self, noise: Noise, t: int) -> FloatArray:
-        """Logarithms of the draw of step t."""
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
         if self._gammas is None:
-            self._gammas = GammaDraws(self.shape)
-        draw, boost = self._gammas.parts(noise, t)
+            self._gammas = GammaDraws(self.shape.reshape(-1, self.shape.shape[-1]))
+        draw, boost = self._gammas.parts(noise, t, steps)
         logarithm = np.log(draw / self.rate)
         return logarithm if boost is None else logarithm + boost
-
-    orders = log_draw
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return _log_gammas(generator, self.shape, draws) - np.log(self.rate)
@@ -170,16 +164,17 @@ class NormalGammaLaw(ProductLaw):
 
     def __init__(self, location: FloatArray, weight: FloatArray, shape: FloatArray, rate: FloatArray) -> None:
         self.location, self.weight, self.shape, self.rate = location, weight, shape, rate
+        self._precision = GammaLaw(shape, rate)
 
     @property
     def scale(self) -> FloatArray:
         """Of the mean, which has a Student law with 2 shape degrees of freedom."""
         return np.asarray(np.sqrt(self.rate / (self.shape * self.weight)))
 
-    def orders(self, noise: Noise, t: int) -> FloatArray:
-        log_precision = GammaLaw(self.shape, self.rate).log_draw(noise.at(0), t)
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
+        log_precision = self._precision.orders(noise.at(0), t, steps)
         scale = np.exp(-0.5 * log_precision) / np.sqrt(self.weight)
-        return self.location + scale * noise.at(1).normal(t, self.location.shape[0])
+        return self.location + scale * noise.at(1).rows("normal", t, self.location.shape[-1], steps)
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return self.location + self.scale * generator.standard_t(2 * self.shape, (draws, self.location.shape[0]))
@@ -202,46 +197,26 @@ class NormalGammaLaw(ProductLaw):
         return np.arccosh(np.exp(np.minimum(_FALL / (2 * self.shape), 250.0)))
 
 
-class FramedNormalLaw:
-    """offset + frame (location + spread z), z standard normal; arms are features of it.
+class VectorLaw:
+    """mean + root z, z standard normal; arms are features of it.
 
-    Axes: [d], matrices [d, d] upper triangular; `spread` is None for the identity; `features` [K, d], or None where
-    every vector is an arm.
+    Axes: [d], and [d, d] for the root of the covariance; `features` [K, d], or None where every vector is an arm.
     """
 
-    def __init__(
-        self,
-        offset: FloatArray,
-        frame: FloatArray,
-        location: FloatArray,
-        spread: FloatArray | None,
-        features: FloatArray | None,
-    ) -> None:
-        self.offset, self.frame, self.location, self.spread = offset, frame, location, spread
-        self.features = features
+    def __init__(self, mean: FloatArray, root: FloatArray, features: FloatArray | None) -> None:
+        self.mean, self.root, self.features = mean, root, features
 
-    def world(self, noise: Noise, t: int) -> FloatArray:
-        """The vector drawn at step t, [d]."""
-        normal = noise.normal(t, self.location.shape[0])
-        return self.offset + self.frame @ (self.location + (normal if self.spread is None else self.spread @ normal))
+    def worlds(self, noise: Noise, t: int, steps: int) -> FloatArray:
+        """The vectors drawn at step t and at those that follow it, [step, d]."""
+        return self.mean + noise.rows("normal", t, self.mean.shape[0], steps) @ self.root.T
 
-    @property
-    def mean(self) -> FloatArray:
-        """The expected vector, [d]."""
-        return self.offset + self.frame @ self.location
-
-    @property
-    def root(self) -> FloatArray:
-        """A square root of the covariance, [d, d]."""
-        return self.frame if self.spread is None else self.frame @ self.spread
-
-    def orders(self, noise: Noise, t: int) -> FloatArray:
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
         assert self.features is not None
-        return self.features @ self.world(noise, t)
+        return self.worlds(noise, t, steps) @ self.features.T
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         assert self.features is not None
-        residual = generator.standard_normal((draws, self.location.shape[0]))
+        residual = generator.standard_normal((draws, self.mean.shape[0]))
         worlds = self.mean + residual @ self.root.T
         return worlds @ self.features.T
 
@@ -255,13 +230,13 @@ class CategoricalLaw:
     def __init__(self, logits: FloatArray) -> None:
         self.logits = logits
 
-    def orders(self, noise: Noise, t: int) -> FloatArray:
+    def orders(self, noise: Noise, t: int, steps: int) -> FloatArray:
         slots = self.logits.shape[0]
         first, gumbels = noise.prepared.get(("gumbel", slots), _NO_GUMBELS)
-        if not first <= t < first + len(gumbels):
-            uniforms = np.minimum(noise.ahead("uniform", t, slots)[:, :slots], _LARGEST_UNIFORM)
+        if not first <= t <= first + len(gumbels) - steps:
+            uniforms = np.minimum(noise.ahead("uniform", t, slots, steps)[:, :slots], _LARGEST_UNIFORM)
             first, gumbels = noise.prepared["gumbel", slots] = t, -np.log(-np.log1p(-uniforms))
-        return np.asarray(self.logits + gumbels[t - first])
+        return np.asarray(self.logits + gumbels[t - first : t - first + steps])
 
     def many(self, generator: np.random.Generator, draws: int) -> FloatArray:
         return self.logits + generator.gumbel(size=(draws, self.logits.shape[0]))

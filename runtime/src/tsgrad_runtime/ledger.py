@@ -10,7 +10,7 @@ import json
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sql
@@ -60,7 +60,10 @@ _EVENTS = sql.Table(
 )
 _COLUMNS = tuple(column.name for column in _EVENTS.columns)
 _ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
+_MOST_OPEN = 2**14
 _AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
+# Rows of one insert. With a row each, the driver lets another thread run after every one, and waits for its turn again.
+_ROWS = (64, 16, 4, 1)
 _ONCE = {"decision": "d", "activation": "a", "reward": "s", "default": "s"}
 # What a database raises, damaged ones while they are opened included.
 _FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
@@ -100,6 +103,7 @@ class Ledger:
             options["connect_args"] = {"connect_timeout": 5}
         self.engine = sql.create_engine(self.url, **options)
         self._statements = _Statements(self.engine.dialect)
+        self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
         if self.url.get_backend_name() == "sqlite":
             sql.event.listen(self.engine, "connect", _set_up_sqlite)
             sql.event.listen(self.engine, "begin", _begin_immediate)
@@ -172,11 +176,28 @@ class Ledger:
 
     def append(self, events: Sequence[Event]) -> Appended:
         """Appends events in one transaction, but for those that are repeated or not possible."""
-        with _reached(), self.engine.begin() as connection:
+        with _reached():
+            try:
+                appended = self._append(events, self._open)
+            except IntegrityError:  # another process has settled what nobody had settled when it was last seen here
+                appended = self._append(events, {})
+        for _, event in appended.events:
+            if event.kind == "decision" and event.shown:
+                self._open[f"d:{event.decision}"] = event
+            elif event.kind in ("reward", "default"):
+                self._open.pop(f"d:{event.decision}", None)
+        while len(self._open) > _MOST_OPEN:
+            del self._open[next(iter(self._open))]
+        return appended
+
+    def _append(self, events: Sequence[Event], open_: dict[str, Event]) -> Appended:
+        """The same, with decisions that are believed to be without a reward: the column `once` refuses a second."""
+        with self.engine.begin() as connection:
             last = connection.exec_driver_sql(self._statements.last).scalar_one()
             # Ids of decisions are new by the way they are made; were one not, its unique column would refuse it.
             asked = {event.decision for event in events if event.decision is not None and event.kind != "decision"}
-            known = self._known(connection, asked)
+            known = {once: open_[once] for once in (f"d:{decision}" for decision in asked) if once in open_}
+            known |= self._known(connection, {decision for decision in asked if f"d:{decision}" not in known})
             outcomes: list[Outcome] = []
             accepted: list[Numbered] = []
             for event in events:
@@ -187,7 +208,9 @@ class Ledger:
                     if complete.decision is not None:
                         known[_once(complete)] = complete
             if accepted:
-                connection.exec_driver_sql(self._statements.insertion, [_row(numbered) for numbered in accepted])
+                for part in _parts(accepted):
+                    values = [value for numbered in part for value in _row(numbered)]
+                    connection.exec_driver_sql(self._statements.insertions[len(part)], tuple(values))
                 connection.exec_driver_sql(self._statements.advance, (accepted[-1].number,))
         return Appended(outcomes, accepted)
 
@@ -202,7 +225,7 @@ class Ledger:
         for start in range(0, len(asked), _AT_ONCE):
             part = asked[start : start + _AT_ONCE]
             rows = connection.exec_driver_sql(self._statements.asked, (*part, *part[:1] * (_AT_ONCE - len(part))))
-            for once, kind, arm, features, shown, reward in rows:
+            for once, kind, arm, features, shown, reward in rows.all():
                 seen = _loaded(features, "an event") if features is not None else None
                 found[once] = Event(kind, 0.0, None, _played(arm), None, seen, None, bool(shown), reward)
         return found
@@ -251,9 +274,9 @@ class _Statements:
         mark = "?" if dialect.name == "sqlite" else "%s"
         self.last = str(sql.select(_EXPERIMENT.c.last).with_for_update().compile(dialect=dialect))
         self.advance = f"UPDATE {_EXPERIMENT.name} SET last = {mark}"
-        self.insertion = (
-            f"INSERT INTO {_EVENTS.name} ({', '.join(_COLUMNS)}) VALUES ({', '.join([mark] * len(_COLUMNS))})"
-        )
+        row = f"({', '.join([mark] * len(_COLUMNS))})"
+        insertion = f"INSERT INTO {_EVENTS.name} ({', '.join(_COLUMNS)}) VALUES "
+        self.insertions = {rows: insertion + ", ".join([row] * rows) for rows in _ROWS}
         self.asked = f"{_ASKED.compile(dialect=dialect)} WHERE once IN ({', '.join([mark] * _AT_ONCE)})"
 
 
@@ -301,6 +324,19 @@ def _begin_immediate(connection: Any) -> None:
 def _played(arm: str | None) -> Any:
     """What a column of arms holds; there are few of them."""
     return None if arm is None else _loaded(arm, "an event")
+
+
+def _parts(accepted: list[Numbered]) -> Iterator[list[Numbered]]:
+    """Events in as few parts as there can be of the sizes of `_ROWS`, in their order.
+
+    >>> [len(part) for part in _parts([Numbered(n, Event("arm", 0.0)) for n in range(150)])]
+    [64, 64, 16, 4, 1, 1]
+    """
+    done = 0
+    for size in _ROWS:
+        while len(accepted) - done >= size:
+            yield accepted[done : done + size]
+            done += size
 
 
 def _once(event: Event) -> str:

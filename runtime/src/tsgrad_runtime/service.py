@@ -143,7 +143,9 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
         answer = _error(error.status_code, f"{error.detail}: see /openapi.json for what there is")
         return Response(answer.body, answer.status, media_type=answer.kind.decode())
 
-    return Starlette(
+    return _Application(
+        decide=_Answering(service, _decide, administers=False),
+        reward=_Answering(service, _reward, administers=False),
         routes=[
             route("/v1/decisions", _decide, "POST"),
             route("/v1/decisions/{id}/reward", _reward, "POST"),
@@ -159,6 +161,29 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
     )
+
+
+class _Application(Starlette):
+    """Starlette, but that decisions and rewards, which nearly all requests are, are found by their path alone: its
+    layers and its search of routes took a tenth of the processor time of a request.
+    """
+
+    def __init__(self, *, decide: "_Answering", reward: "_Answering", **options: Any) -> None:
+        super().__init__(**options)
+        self._decide, self._reward = decide, reward
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST" and not scope.get("root_path"):
+            parts = scope["path"].split("/")
+            if parts[:3] == _DECISIONS and len(parts) == 3:
+                return await self._decide(scope, receive, send)
+            if parts[:3] == _DECISIONS and len(parts) == 5 and parts[3] and parts[4] == "reward":
+                scope["path_params"] = {"id": parts[3]}
+                return await self._reward(scope, receive, send)
+        return await super().__call__(scope, receive, send)
+
+
+_DECISIONS = ["", "v1", "decisions"]
 
 
 class _Answering:
@@ -213,7 +238,7 @@ async def _decide(service: Service, asked: Asked) -> Answer:
             shown,
             policy=agent.artefact.name,
         )
-        made.append((event, {"id": decision.id, "arm": decision.arm, "propensity": decision.propensity}))
+        made.append((event, {"id": decision.id, "arm": decision.arm, "propensity": event.propensity}))
     if users is None:
         await service.committer.append(made[0][0])
         return _json(made[0][1], 201)
@@ -320,7 +345,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)  # made once: `json.loa
 def _settled(outcome: Outcome) -> Answer:
     if outcome in _REFUSALS:
         raise _REFUSALS[outcome]
-    return _json({"counted": outcome == "accepted"})
+    return _COUNTED if outcome == "accepted" else _KNOWN_ALREADY
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -328,6 +353,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 def _json(content: Any, status: int = 200) -> Answer:
     return Answer(status, _ENCODER.encode(content).encode())
+
+
+_COUNTED, _KNOWN_ALREADY = _json({"counted": True}), _json({"counted": False})
 
 
 def _error(status: int, message: str, field: str | None = None) -> Answer:

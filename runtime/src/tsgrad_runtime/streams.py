@@ -20,6 +20,9 @@ from tsgrad_runtime.checks import FloatArray
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 KEY_PARITY = np.uint32(0x1BD11BDA)
 AHEAD = 512  # steps whose numbers are drawn at once
+# By how much words are turned in each round, to the left and thus to the right: as arrays, which NumPy would make of
+# numbers every time.
+_TURNS = [[(np.array(turn, np.uint32), np.array(32 - turn, np.uint32)) for turn in group] for group in ROTATIONS]
 _MOST_KEPT = 2**18  # numbers of one kind, so that many arms don't take all memory
 
 Kind = Literal["normal", "uniform"]
@@ -63,10 +66,10 @@ def threefry2x32(key: tuple[Any, Any], counter: tuple[Any, Any]) -> tuple[Words,
     schedule = (key0, key1, key0 ^ key1 ^ KEY_PARITY)
     x0, x1 = first + key0, second + key1
     for group in range(5):
-        for rotation in ROTATIONS[group % 2]:
+        for left, right in _TURNS[group % 2]:
             x0 += x1
-            low = x1 >> np.uint32(32 - rotation)
-            x1 <<= np.uint32(rotation)
+            low = x1 >> right
+            x1 <<= left
             x1 |= low
             x1 ^= x0
         x0 += schedule[(group + 1) % 3]
@@ -114,23 +117,24 @@ class Noise:
 
     def normal(self, t: int, slots: int) -> FloatArray:
         """Standard normals of step t, one a slot, by Box-Muller: slot 2j is r cos, slot 2j + 1 is r sin."""
-        return self._numbers("normal", t, slots)
+        return np.asarray(self.rows("normal", t, slots, 1)[0])
 
     def uniform(self, t: int, slots: int) -> FloatArray:
         """Uniforms on (0, 1] of step t, one a slot: (w + 1/2) / 2^32."""
-        return self._numbers("uniform", t, slots)
+        return np.asarray(self.rows("uniform", t, slots, 1)[0])
 
-    def _numbers(self, kind: Kind, t: int, slots: int) -> FloatArray:
-        start, rows = self._kept.get(kind, (0, _NOTHING))
-        if not (start <= t < start + rows.shape[0] and slots <= rows.shape[1]):
-            start = t
-            rows = self.ahead(kind, t, slots)
-            self._kept[kind] = start, rows
-        return rows[t - start, :slots]
+    def rows(self, kind: Kind, t: int, slots: int, steps: int) -> FloatArray:
+        """The numbers of step t and of those that follow it, [step, slot]."""
+        start, kept = self._kept.get(kind, (0, _NOTHING))
+        row = t - start
+        if not (0 <= row <= kept.shape[0] - steps and slots <= kept.shape[1]):
+            kept, row = self.ahead(kind, t, slots, steps), 0
+            self._kept[kind] = t, kept
+        return kept[row : row + steps, :slots]
 
-    def ahead(self, kind: Kind, t: int, slots: int) -> FloatArray:
-        """The numbers of step t and of many that follow it, [step, slot or more]."""
-        steps = np.arange(t, t + max(1, min(AHEAD, _MOST_KEPT // max(slots, 1))))
+    def ahead(self, kind: Kind, t: int, slots: int, least: int) -> FloatArray:
+        """The numbers of step t and of many that follow it, `least` or more: [step, slot or more]."""
+        steps = np.arange(t, t + max(least, min(AHEAD, _MOST_KEPT // max(slots, 1))))
         return _drawn(kind, self.key, steps, slots)
 
 

@@ -16,9 +16,11 @@ class Bonus {
   static constexpr bool kScored = true, kConditional = true;
   static constexpr int kMostDegree = 8;
   static constexpr double kLeast = -3, kMost = 3;  // of the logarithm of the spread
+  static constexpr double kLeastRoom = 1e-6;       // below a ceiling
 
   Bonus(const Arms& arms, const Fields& policy, int horizon)
-      : arms_(arms), count_(arms.count), own_(policy.get("arm_bonus").shape.at(0) > 0) {
+      : arms_(arms), count_(arms.count), own_(policy.get("arm_bonus").shape.at(0) > 0),
+        capped_(policy.find("ceiling")), ceiling_(capped_ ? Real(policy.number("ceiling")) : Real(0)) {
     const Field& bonus = policy.get("bonus");
     const Field& log_spread = policy.get("log_spread");
     const std::size_t terms = bonus.shape.at(0);
@@ -64,10 +66,11 @@ class Bonus {
   struct Cache {
     explicit Cache(int arms)
         : mean(row_of(arms)), std(row_of(arms)), known(kMostDegree * row_of(arms)), residual(row_of(arms)),
-          location(row_of(arms)), scale(row_of(arms)), moves(row_of(arms)) {}
+          location(row_of(arms)), scale(row_of(arms)), slope(row_of(arms)), moves(row_of(arms)) {}
     Buffer<Real> mean, std;                         // of the arm's expected reward
     Buffer<Real> known;                             // [degree][K][lanes]: Chebyshev's polynomials, from T_1 on
-    Buffer<Real> residual, location, scale, moves;  // of the step's draws; whether the spread is within its bounds
+    Buffer<Real> residual, location, scale;         // of the step's draws
+    Buffer<Real> slope, moves;                      // of the location in u; whether the spread is within its bounds
   };
 
   void start(Cache& cache) const {
@@ -144,7 +147,7 @@ class Bonus {
   TSGRAD_INLINE void draw_arm(Cache& cache, Contest& contest, int t, int k, const Lanes<Real>& residual,
                               bool keep) const {
     const std::size_t step = place_of(t, k);
-    Lanes<Real> u, v, location, scale;
+    Lanes<Real> u, v, location, scale, slope;
     u.fill(bonus_[step] + own_bonus_[k]), v.fill(spread_[step] + own_spread_[k]);
     for (int j = 1; j <= degree_; ++j) {
       const Real* const known = cache.known.data() + (j - 1) * row_of(count_) + row_of(k);
@@ -157,15 +160,26 @@ class Bonus {
       const Real kept = v[l] < Real(kLeast) ? Real(kLeast) : v[l] > Real(kMost) ? Real(kMost) : v[l];
       location[l] = mean[l] + std[l] * u[l];
       scale[l] = std[l] * exponential(kept);
+      slope[l] = std[l];
     }
+    if (capped_)
+      TSGRAD_EACH_LANE {
+        const Real bonus = std[l] * u[l], below = ceiling_ - mean[l];
+        const Real room = below > Real(kLeastRoom) ? below : Real(kLeastRoom);
+        const Real limit = 1 + (bonus > 0 ? bonus : Real(0)) / room;
+        location[l] = mean[l] + bonus / limit;
+        slope[l] = std[l] / (limit * limit);
+      }
     contest.offer(k, [&](int l) { return location[l] + scale[l] * residual[l]; });
     if (!keep) return;
     Real* const kept_residual = cache.residual.data() + row_of(k);
     Real* const kept_location = cache.location.data() + row_of(k);
     Real* const kept_scale = cache.scale.data() + row_of(k);
+    Real* const kept_slope = cache.slope.data() + row_of(k);
     Real* const moves = cache.moves.data() + row_of(k);
     TSGRAD_EACH_LANE {
       kept_residual[l] = residual[l], kept_location[l] = location[l], kept_scale[l] = scale[l];
+      kept_slope[l] = slope[l];
       moves[l] = v[l] > Real(kLeast) && v[l] < Real(kMost) ? Real(1) : Real(0);
     }
   }
@@ -181,7 +195,7 @@ class Bonus {
         for (int j = 0; j <= degree_; ++j) by_bonus[j].fill(0), by_spread[j].fill(0);
       const Real* const location = cache.location.data() + row_of(k);
       const Real* const scale = cache.scale.data() + row_of(k);
-      const Real* const std = cache.std.data() + row_of(k);
+      const Real* const slope = cache.slope.data() + row_of(k);
       const Real* const residual = cache.residual.data() + row_of(k);
       const Real* const moves = cache.moves.data() + row_of(k);
       if constexpr (Score::kExpected) {
@@ -190,7 +204,7 @@ class Bonus {
         TSGRAD_EACH_LANE first[l] = residual[l], square[l] = residual[l] * residual[l] - 1;
       }
       TSGRAD_EACH_LANE {
-        first[l] *= std[l] / scale[l], square[l] *= moves[l];
+        first[l] *= slope[l] / scale[l], square[l] *= moves[l];
         by_bonus[0][l] += first[l], by_spread[0][l] += square[l];
       }
       for (int j = 1; j <= degree_; ++j) {
@@ -230,6 +244,8 @@ class Bonus {
   const Arms& arms_;
   const int count_;
   const bool own_;  // whether arms have terms of their own
+  const bool capped_;  // whether expected rewards end at a ceiling
+  const Real ceiling_;
   int degree_ = 0;
   int columns_ = 1;  // K where arms come and go: the steps left are then each arm's own
   Real both_ends_, inverse_range_;  // of the logarithm of strength: their sum, and one over how far they are apart

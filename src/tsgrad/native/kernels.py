@@ -98,7 +98,8 @@ def _plain_beta(problem: BernoulliBandit, policy: Thompson) -> Fields:
 
 def _bonus(problem: Any, policy: Bonus) -> Fields:
     coefficients = ("bonus", "log_spread", "arm_bonus", "arm_log_spread")
-    return _fields(policy, *coefficients, "most_left", "least_known", "most_known")
+    ceiling = () if policy.ceiling is None else ("ceiling",)
+    return _fields(policy, *coefficients, "most_left", "least_known", "most_known", *ceiling)
 
 
 def _index(problem: Any, policy: IndexPolicy) -> Fields:

@@ -19,6 +19,7 @@ from tsgrad.streams import Address, Purpose, Stream
 LEAST_LOG_SPREAD, MOST_LOG_SPREAD = -3.0, 3.0  # without a floor the gradient's noise grows a hundredfold
 _MOST_DEGREE = 8
 _SHORTEST = 1e-6  # range of a logarithm
+_LEAST_ROOM = 1e-6  # below a ceiling: an arm that can hardly be better has no bonus, in single precision too
 _CONTEXTS = 256  # that are looked at to find how different arms can be
 
 
@@ -36,7 +37,8 @@ def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: 
         BadInput: if the problem has infinitely many arms.
 
     For Gaussian arms, and all whose expected rewards have normal posteriors that are independent, it starts as plain
-    Thompson sampling exactly; elsewhere as its approximation with independent normal draws of the arms' values.
+    Thompson sampling exactly; elsewhere as its approximation with independent normal draws of the arms' values. Where
+    the problem has a ceiling, as Bernoulli arms have, bonuses end below it.
 
         >>> from tsgrad.problems import BernoulliBandit
         >>> policy = BonusThompson(BernoulliBandit(arms=3))
@@ -51,7 +53,7 @@ def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: 
     model = _finite(problem)
     terms = np.zeros((degree + 1) * (degree + 2) // 2)
     own = np.zeros(model.arms if _PriorArms.of(problem).differ else 0)
-    return Bonus(bonus=terms, log_spread=terms, arm_bonus=own, arm_log_spread=own)
+    return Bonus(bonus=terms, log_spread=terms, arm_bonus=own, arm_log_spread=own, ceiling=model.ceiling)
 
 
 @register("bonus")
@@ -64,6 +66,10 @@ class Bonus(Memoryless, SamplesArmValues):
     `least_known` to `most_known`, which are those of the problem and the horizon where they are not given.
     `bonus` and `log_spread` are coefficients of T_i(x) T_j(y), T Chebyshev's polynomials, with i + j up to the degree,
     those of j = 0 first; `arm_bonus` and `arm_log_spread` are added for each arm. Axes: [D], [D], [K] or [0], the same.
+
+    Where expected rewards end at a `ceiling`, a bonus cannot lift an arm above it: b = s u is then b / (1 + b / room),
+    if positive, with room = ceiling - m. With it one set of coefficients serves arms of all means, as it serves
+    Gaussian arms of all means without: what an arm deserves in this measure hardly depends on its mean.
     """
 
     bonus: Leaf
@@ -73,6 +79,7 @@ class Bonus(Memoryless, SamplesArmValues):
     most_left: Leaf | None
     least_known: Leaf | None
     most_known: Leaf | None
+    ceiling: Leaf | None
 
     def __init__(
         self,
@@ -84,6 +91,7 @@ class Bonus(Memoryless, SamplesArmValues):
         most_left: Any = None,
         least_known: Any = None,
         most_known: Any = None,
+        ceiling: Any = None,
     ) -> None:
         self.bonus, self.log_spread = check_array("bonus", bonus), check_array("log_spread", log_spread)
         self.arm_bonus = check_array("arm_bonus", arm_bonus)
@@ -98,6 +106,7 @@ class Bonus(Memoryless, SamplesArmValues):
         self.most_left = None if most_left is None else check_array("most_left", most_left, above=0)
         self.least_known = None if least_known is None else check_array("least_known", least_known, above=0)
         self.most_known = None if most_known is None else check_array("most_known", most_known, above=0)
+        self.ceiling = None if ceiling is None else check_array("ceiling", ceiling)
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "Bonus":
         model = _finite(problem)
@@ -118,6 +127,7 @@ class Bonus(Memoryless, SamplesArmValues):
             most_left=horizon if self.most_left is None else self.most_left,
             least_known=least,
             most_known=most,
+            ceiling=self.ceiling,
         )
 
     def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> NormalLaw:
@@ -126,7 +136,11 @@ class Bonus(Memoryless, SamplesArmValues):
         if self.arm_bonus.shape[0]:
             u, v = u + self.arm_bonus, v + self.arm_log_spread
         spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))
-        return NormalLaw(moments.mean + moments.std * u, moments.std * spread)
+        bonus = moments.std * u
+        if self.ceiling is not None:
+            room = jnp.maximum(self.ceiling - moments.mean, _LEAST_ROOM)
+            bonus = bonus / (1 + jnp.maximum(bonus, 0) / room)
+        return NormalLaw(moments.mean + bonus, moments.std * spread)
 
     def _polynomials(self, left: Any, strength: Float[Array, "K"]) -> list[Float[Array, "K"]]:
         """The bonus u and the logarithm v of the spread, but for what arms have of their own."""
@@ -174,7 +188,7 @@ class Bonus(Memoryless, SamplesArmValues):
         return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
 
     def trainable(self) -> Any:
-        scales = {"most_left", "least_known", "most_known"}
+        scales = {"most_left", "least_known", "most_known", "ceiling"}
         return jax.tree_util.tree_map_with_path(lambda path, _: path[0].name not in scales, self)
 
     def meta_parameters(self) -> dict[str, FloatArray]:

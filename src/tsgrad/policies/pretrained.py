@@ -15,9 +15,7 @@ def pretrained(family: str) -> Bonus:
     Args:
         family: "gaussian" for `GaussianBandit` (2 to 50 arms, horizons from 5 to 1,000, priors from a hundredth to a
             hundred times as wide as the noise) or "bernoulli" for `BernoulliBandit` (the same, with Beta priors of
-            means from 0.01 to 0.9). Beyond these ranges it plays as at their ends. Where a weak prior has a mean of a
-            half or more, uniform ones among them, it explores too much, with many arms more than Thompson sampling
-            does: it knows how strong a prior is, not that rates end at one. Train for such problems.
+            means from 0.01 to 0.9). Beyond these ranges it plays as at their ends.
 
     Returns:
         The policy. Training for your own problem and horizon can only improve on it.

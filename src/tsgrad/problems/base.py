@@ -2,7 +2,7 @@
 
 Every method is about one episode; batching happens outside, once. Classes are abstract or final. What general code
 needs of a problem beyond that, the problem offers as a capability: `FiniteArms`, `IndependentArms`, `TabledArms`
-(see `tsgrad.problems.tabled`), and the facts `exact_posterior` and `normal_arms`.
+(see `tsgrad.problems.tabled`), and the facts `exact_posterior`, `normal_arms` and `ceiling`.
 """
 
 import abc
@@ -138,11 +138,13 @@ class FiniteArms(Problem):
 
     `normal_arms` is true where the posterior of each arm's expected reward is normal: then `arm_moments` say all of it.
     `ordered_worlds` is true where a world's `order` [K] grows with the arms' means, each with its own, and tells arms
-    apart whose means round to the same number, such as zero: the conditional score needs it.
+    apart whose means round to the same number, such as zero: the conditional score needs it. `ceiling` is what no
+    arm's expected reward is above, where policies gain by heeding it.
     """
 
     normal_arms: ClassVar[bool] = False
     ordered_worlds: ClassVar[bool] = False
+    ceiling: ClassVar[float | None] = None
 
     @property
     @abc.abstractmethod

@@ -47,6 +47,7 @@ class BernoulliBandit(TabledArms, SummedArms):
 
     rewards: ClassVar[Literal["real", "binary", "count"]] = "binary"
     ordered_worlds: ClassVar[bool] = True
+    ceiling: ClassVar[float | None] = 1.0
 
     alpha: Leaf
     beta: Leaf

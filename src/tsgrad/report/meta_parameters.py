@@ -49,6 +49,8 @@ def bonus_section(policy: Bonus, *, least_left: int = 1) -> Section:
         "deviations of the posterior. Where training starts, the bonus is zero and the spread one: Thompson sampling. "
         "A positive bonus is optimism about arms of which little is known; a spread below one is less chance in draws."
     )
+    if policy.ceiling is not None:
+        text += f" No bonus lifts an arm above {float(policy.ceiling):g}, where expected rewards end."
     picture = Picture(
         name="bonus",
         caption="What training learned: the bonus and the spread of an arm by steps left, one line for each amount "

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array
-from tsgrad_runtime.laws import FramedNormalLaw
+from tsgrad_runtime.laws import VectorLaw
 from tsgrad_runtime.models.base import Belief, Model
 
 
@@ -31,11 +31,9 @@ class NormalPrior(Model):
     def whitened(self, belief: Belief) -> tuple[FloatArray, FloatArray]:
         """The posterior of u: mean [d] and upper triangular root [d, d]."""
 
-    def posterior(self, belief: Belief, features: FloatArray | None) -> FramedNormalLaw:
+    def posterior(self, belief: Belief, features: FloatArray | None) -> VectorLaw:
         mean, root = self.whitened(belief)
-        return FramedNormalLaw(
-            self.prior_mean + self.prior_root @ mean, self.prior_root @ root, np.zeros_like(mean), None, features
-        )
+        return VectorLaw(self.prior_mean + self.prior_root @ mean, self.prior_root @ root, features)
 
 
 class LinearRewards(NormalPrior):

@@ -59,7 +59,7 @@ class Logistic(NormalPrior):
     def moments(self, belief: Belief, features: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         assert features is not None
         law = self.posterior(belief, features)
-        return _chance_moments(features @ law.mean, np.linalg.norm(features @ law.frame, axis=1))
+        return _chance_moments(features @ law.mean, np.linalg.norm(features @ law.root, axis=1))
 
     def strength(self, belief: Belief, features: FloatArray | None) -> FloatArray:
         chance, std = self.moments(belief, features)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array
-from tsgrad_runtime.laws import CategoricalLaw, FramedNormalLaw, Law, ProductLaw
+from tsgrad_runtime.laws import CategoricalLaw, Law, ProductLaw, VectorLaw
 from tsgrad_runtime.models import Belief, Model
 from tsgrad_runtime.shares import product_shares, sampled_shares
 from tsgrad_runtime.streams import Noise
@@ -32,9 +32,20 @@ class Scene(NamedTuple):
         return self.horizon - self.t + 1
 
 
+def offered(values: FloatArray, available: Any) -> FloatArray:
+    """Values of arms [..., K], -inf of those that are not available."""
+    return values if available is None else np.where(available, values, -np.inf)
+
+
 def largest(values: FloatArray, available: Any) -> int:
     """The available arm with the largest value; ties go to the lowest index."""
-    return int((values if available is None else np.where(available, values, -np.inf)).argmax())
+    return int(offered(values, available).argmax())
+
+
+def each_largest(values: FloatArray, available: Any) -> list[int]:
+    """The same for each row of values [n, K]."""
+    arms: list[int] = offered(values, available).argmax(axis=1).tolist()
+    return arms
 
 
 class Policy(abc.ABC):
@@ -73,11 +84,11 @@ class Sampling(Policy):
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         law = self.law(scene)
         if scene.model.arms is None:
-            assert isinstance(law, FramedNormalLaw)
-            world = law.world(noise, number)
+            assert isinstance(law, VectorLaw)
+            (world,) = law.worlds(noise, number, 1)
             length = np.linalg.norm(world)
             return world / (length if length > 0 else 1)
-        return largest(self.compared(scene.model, law.orders(noise, number)), scene.available)
+        return largest(self.compared(scene.model, law.orders(noise, number, 1)[0]), scene.available)
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         """What arms of a draw are compared by."""
@@ -106,22 +117,6 @@ class Certain(Policy):
         shares = np.zeros(scene.model.arms or 0)
         shares[largest(self.indices(scene), scene.available)] = 1.0
         return shares
-
-
-class ByDraws(Policy):
-    """A policy whose shares are found by playing it many times."""
-
-    exact_shares = False
-
-    @abc.abstractmethod
-    def chosen(self, scene: Scene, values: FloatArray, generator: np.random.Generator) -> Any:
-        """The arms that draws of the arms' means lead to, [draw]; `values` [draw, K]."""
-
-    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
-        orders = scene.model.posterior(scene.belief, scene.features).many(generator, 4096)
-        values = scene.model.values(orders)
-        offered = values if scene.available is None else np.where(scene.available, values, -np.inf)
-        return np.bincount(self.chosen(scene, offered, generator), minlength=orders.shape[1]) / len(orders)
 
 
 def check_per_arm(model: Model, *meta_parameters: FloatArray) -> bool:

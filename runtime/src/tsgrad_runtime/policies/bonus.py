@@ -1,7 +1,7 @@
 """The bonus law."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,20 @@ from tsgrad_runtime.laws import Law, NormalLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Sampling, Scene
 from tsgrad_runtime.policies.kept import PerBelief, PerStep
+from tsgrad_runtime.policies.stepwise import Stepwise
+from tsgrad_runtime.streams import Noise
 
 
-class Bonus(Sampling):
+class _Known(NamedTuple):
+    """What depends on the belief alone: moments of arms and the room above them [K], powers of strength [power, K]."""
+
+    mean: FloatArray
+    std: FloatArray
+    room: FloatArray
+    powers: FloatArray
+
+
+class Bonus(Stepwise):
     """N(m + s u, (s exp v)^2), u and v polynomials in the logarithms of steps left and of what is known of an arm."""
 
     def __init__(
@@ -25,6 +36,7 @@ class Bonus(Sampling):
         most_left: Any = None,
         least_known: Any = None,
         most_known: Any = None,
+        ceiling: Any = None,
     ) -> None:
         both = np.stack([check_array("bonus", bonus), check_array("log_spread", log_spread)])
         degree = round((float(np.sqrt(8 * both.shape[-1] + 1)) - 3) / 2)
@@ -42,11 +54,13 @@ class Bonus(Sampling):
         self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
         self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
+        self.ceiling = None if ceiling is None else float(check_array("ceiling", ceiling))
         self.ends = {
             name: None if end is None else float(check_array(name, end, above=0)) for name, end in ends.items()
         }
 
     def prepare(self, model: Model, horizon: int) -> None:
+        super().prepare(model, horizon)
         if None in self.ends.values() and model.contexts:
             raise BadInput("policy 'bonus' lacks its scales: write it with Run.save, or tsgrad.write_policy")
         if model.arms is None or self.own.shape[1] not in (0, model.arms):
@@ -59,26 +73,40 @@ class Bonus(Sampling):
         self._now, self._known = PerStep(self._of_time), PerBelief(self._of_known)
 
     def law(self, scene: Scene) -> Law:
-        mean, std, of_known = self._known(scene)
         if scene.arms_left is None:
-            moved = self._now(scene.left) @ of_known
-        else:
-            moved = np.einsum("kbp,pk->bk", self._of_time(scene.arms_left), of_known)
+            return self._moved(scene, self._now(scene.left) @ self._known(scene).powers)
+        of_time = self._of_time(scene.arms_left)
+        return self._moved(scene, np.einsum("kbp,pk->bk", of_time, self._known(scene).powers))
+
+    def laws(self, scene: Scene, left: FloatArray) -> Law:
+        return self._moved(scene, self._now.several(int(left[0]), len(left)) @ self._known(scene).powers)
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        if scene.arms_left is not None:  # which are each arm's own
+            return Sampling.arm(self, scene, noise, number)
+        return super().arm(scene, noise, number)
+
+    def _moved(self, scene: Scene, polynomials: FloatArray) -> NormalLaw:
+        """The law of a bonus and the logarithm of a spread, [..., 2, K]."""
+        known = self._known(scene)
         if self.per_arm:
-            moved += self.own
-        spread = np.exp(np.minimum(np.maximum(moved[1], -3.0), 3.0))
-        return NormalLaw(mean + std * moved[0], std * spread)
+            polynomials += self.own
+        spread = np.exp(np.minimum(np.maximum(polynomials[..., 1, :], -3.0), 3.0))
+        bonus = known.std * polynomials[..., 0, :]
+        if self.ceiling is not None:
+            bonus /= 1 + np.maximum(bonus, 0) / known.room
+        return NormalLaw(known.mean + bonus, known.std * spread)
 
     def _of_time(self, left: FloatArray) -> FloatArray:
         """Coefficients of the polynomials of what is known, [left, bonus or spread, power]."""
         of_time = np.polynomial.chebyshev.chebvander(self._time(np.log(left)), self.degree)
         return np.tensordot(of_time, self.coefficients, axes=1)
 
-    def _of_known(self, scene: Scene) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What depends on the belief alone: moments of the arms, and the powers of what is known of them."""
+    def _of_known(self, scene: Scene) -> "_Known":
         known = self._strength(np.log(scene.model.strength(scene.belief, scene.features)))
         mean, std = scene.model.moments(scene.belief, scene.features)
-        return mean, std, known**self._exponents
+        room = np.maximum((np.inf if self.ceiling is None else self.ceiling) - mean, 1e-6)
+        return _Known(mean, std, room, known**self._exponents)
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders

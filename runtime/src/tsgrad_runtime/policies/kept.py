@@ -8,7 +8,7 @@ import numpy as np
 from tsgrad_runtime.checks import FloatArray
 from tsgrad_runtime.laws import Law
 from tsgrad_runtime.policies.base import Scene
-from tsgrad_runtime.streams import AHEAD
+from tsgrad_runtime.streams import AHEAD, Noise
 
 Value = TypeVar("Value")
 _SOME = 32
@@ -41,6 +41,16 @@ def kept_moments() -> PerBelief[tuple[FloatArray, FloatArray]]:
     return PerBelief(lambda scene: scene.model.moments(scene.belief, scene.features))
 
 
+def _same(one: Scene, other: Scene) -> bool:
+    """Whether scenes differ in nothing but their time."""
+    return (
+        one.belief is other.belief
+        and one.memory is other.memory
+        and one.features is other.features
+        and one.available is other.available
+    )
+
+
 class PerScene(Generic[Value]):
     """A function of belief, memory, features and available arms, and of nothing else of a scene but its `stage`."""
 
@@ -51,43 +61,35 @@ class PerScene(Generic[Value]):
         self._value: Any = None
 
     def __call__(self, scene: Scene, stage: Any = None) -> Value:
-        of = self._of
-        if (
-            of is None
-            or of.belief is not scene.belief
-            or of.memory is not scene.memory
-            or of.features is not scene.features
-            or of.available is not scene.available
-            or stage != self._stage
-        ):
+        if self._of is None or not _same(self._of, scene) or stage != self._stage:
             self._value = self._function(scene)
             self._of, self._stage = scene, stage
         value: Value = self._value
         return value
 
 
-class PerBeliefAndStep(Generic[Value]):
-    """A function of a belief and of how many decisions are left: from [n] to n values. Of one, where a belief is new: a
-    reward may come before the next; of some to come, where it is asked for again.
+class PerDecision(Generic[Value]):
+    """A function of a scene but for its time, or for its `stage`, and of the noise of decisions: from the first of them
+    and their number to a value each. Of one, where the scene is new; of twice as many as the last time, where it is
+    asked for again.
     """
 
-    def __init__(self, function: Callable[[Scene, FloatArray], Sequence[Value]]) -> None:
+    def __init__(self, function: Callable[[Scene, Noise, int, int], Sequence[Value]]) -> None:
         self._function = function
-        self._of: Any = (None, None)
+        self._of: Any = None
+        self._noise: Noise | None = None
+        self._stage: Any = None
         self._first = 0
         self._values: Sequence[Value] = ()
 
-    def __call__(self, scene: Scene) -> Value:
-        left = scene.left
-        belief, features = self._of
-        known = belief is scene.belief and features is scene.features
-        row = self._first - left
-        if not (known and 0 <= row < len(self._values)):
-            self._of = scene.belief, scene.features
-            self._first, row = left, 0
-            steps = np.arange(left, max(left - (_SOME if known else 1), 0), -1.0)
-            self._values = self._function(scene, steps)
-        return self._values[row]
+    def __call__(self, scene: Scene, noise: Noise, number: int, stage: Any = None) -> Value:
+        known = self._of is not None and _same(self._of, scene) and self._noise is noise and stage == self._stage
+        place = number - self._first
+        if not (known and 0 <= place < len(self._values)):
+            count = min(2 * len(self._values), _SOME) if known else 1
+            self._values = self._function(scene, noise, number, count)
+            self._of, self._noise, self._stage, self._first, place = scene, noise, stage, number, 0
+        return self._values[place]
 
 
 class PerStep:
@@ -103,8 +105,12 @@ class PerStep:
         self._first, self._rows = 0, np.zeros(0)
 
     def __call__(self, left: int) -> Any:
+        return self.several(left, 1)[0]
+
+    def several(self, left: int, count: int) -> Any:
+        """Of a decision and of those that follow it."""
         row = self._first - left
-        if not 0 <= row < len(self._rows):
+        if not 0 <= row <= len(self._rows) - count:
             self._first, row = left, 0
             self._rows = self._function(np.arange(left, max(left - AHEAD, 0), -1.0))
-        return self._rows[row]
+        return self._rows[row : row + count]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_choice
-from tsgrad_runtime.laws import BetaLaw, CategoricalLaw, FramedNormalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw
+from tsgrad_runtime.laws import BetaLaw, CategoricalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw, VectorLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Arrays, Sampling, Scene
 from tsgrad_runtime.policies.kept import PerScene
@@ -78,9 +78,8 @@ def shifted(law: Law, shift: FloatArray) -> Law:
     match law:
         case NormalLaw():
             return NormalLaw(law.location + law.scale * first, law.scale * _factor(second))
-        case FramedNormalLaw():
-            assert law.spread is None  # a posterior's
-            return FramedNormalLaw(law.offset, law.frame, law.location + first, np.diag(_factor(second)), law.features)
+        case VectorLaw():
+            return VectorLaw(law.mean + law.root @ first, law.root * _factor(second), law.features)
         case BetaLaw():
             return BetaLaw(law.both * _factor(shift).reshape(2, half))
         case GammaLaw():
@@ -92,8 +91,11 @@ def shifted(law: Law, shift: FloatArray) -> Law:
     raise BadInput(f"{type(law).__name__} can't be moved by a network")
 
 
+_LEAST, _MOST = np.array(-8.0), np.array(8.0)  # which NumPy would make of numbers every time
+
+
 def _factor(logarithm: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(np.minimum(np.maximum(logarithm, -8.0), 8.0)))
+    return np.asarray(np.exp(np.minimum(np.maximum(logarithm, _LEAST), _MOST)))
 
 
 class RL2(_Network, Sampling):

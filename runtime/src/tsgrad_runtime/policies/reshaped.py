@@ -1,25 +1,33 @@
 """Plain Thompson sampling, and reshaped posteriors."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray
-from tsgrad_runtime.laws import BetaLaw, FramedNormalLaw, Law, NormalLaw
-from tsgrad_runtime.models import Bernoulli, Gaussian, IndependentArms, Model, NormalPrior, Poisson
-from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm
-from tsgrad_runtime.policies.kept import PerBelief, PerBeliefAndStep, PerStep, kept_posterior
+from tsgrad_runtime.laws import BetaLaw, Law, NormalLaw, VectorLaw
+from tsgrad_runtime.models import Belief, Bernoulli, Gaussian, IndependentArms, Model, NormalPrior
+from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm, each_largest
+from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerStep, kept_posterior
+from tsgrad_runtime.policies.stepwise import Stepwise
+from tsgrad_runtime.streams import Noise
 
 
 class Thompson(Sampling):
     """Plain Thompson sampling."""
 
     def __init__(self) -> None:
-        self._posterior = kept_posterior()
+        self._posterior, self._best = kept_posterior(), PerDecision(self._of_draws)
 
     def law(self, scene: Scene) -> Law:
         return self._posterior(scene)
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        return super().arm(scene, noise, number) if scene.model.arms is None else self._best(scene, noise, number)
+
+    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[int]:
+        orders = scene.model.compared(self._posterior(scene).orders(noise, number, count))
+        return each_largest(orders, scene.available)
 
 
 def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
@@ -55,7 +63,7 @@ class ReshapedGaussian(Arrays, Sampling):
         return NormalLaw(unit.location, self._scale(scene.left) * unit.scale)
 
 
-class ReshapedBernoulli(Arrays, Sampling):
+class ReshapedBernoulli(Arrays, Stepwise):
     """Beta(c (alpha + w successes), c (beta + w failures)), c = fraction_left^-decay."""
 
     log_alpha: FloatArray
@@ -66,27 +74,23 @@ class ReshapedBernoulli(Arrays, Sampling):
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, Bernoulli):
             raise BadInput("policy 'reshaped-bernoulli' needs a bernoulli problem")
+        super().prepare(model, horizon)
         self.per_arm = check_per_arm(model, self.log_alpha, self.log_beta, self.log_evidence_weight, self.decay)
         starts = np.log(model.alpha), np.log(model.beta)
         given = self.log_alpha - starts[0], self.log_beta - starts[1], self.log_evidence_weight
         moved = [np.clip(one, -8.0, 8.0) for one in given]
-        counts = np.exp(np.stack([starts[0] + moved[0], starts[1] + moved[1]]))
-        weight = np.exp(moved[2])
-        lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
-        highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
+        self._counts = np.exp(np.stack([starts[0] + moved[0], starts[1] + moved[1]]))
+        self._weight = np.exp(moved[2])
+        self._lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
+        self._highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
 
-        def laws(scene: Scene, left: FloatArray) -> list[BetaLaw]:
-            logarithm = self.decay * -np.log(left / horizon)[:, None, None]
-            concentration = np.exp(np.minimum(np.maximum(logarithm, lowest), highest))
-            return BetaLaw.of_steps(concentration * (counts + weight * scene.belief[0]))
-
-        self._law = PerBeliefAndStep(laws)
-
-    def law(self, scene: Scene) -> Law:
-        return self._law(scene)
+    def laws(self, scene: Scene, left: FloatArray) -> Law:
+        logarithm = self.decay * -np.log(left / scene.horizon)[..., None, None]
+        concentration = np.exp(np.minimum(np.maximum(logarithm, self._lowest), self._highest))
+        return BetaLaw(concentration * (self._counts + self._weight * scene.belief[0]))
 
 
-class ReshapedEvidence(Arrays, Sampling):
+class ReshapedEvidence(Arrays, Stepwise):
     """The posterior of evidence counted w fraction_left^-gamma times."""
 
     log_evidence_weight: FloatArray
@@ -95,18 +99,18 @@ class ReshapedEvidence(Arrays, Sampling):
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, IndependentArms):
             raise BadInput("policy 'reshaped-evidence' needs a problem with independent arms")
+        super().prepare(model, horizon)
         self.per_arm = check_per_arm(model, self.log_evidence_weight, self.decay)
 
-        def laws(scene: Scene, left: FloatArray) -> Sequence[Law]:
-            weight = _bounded_exp(self.log_evidence_weight - self.decay * np.log(left / horizon)[:, None], 0.0, 8.0)
-            if isinstance(model, Poisson):  # the others' steps cost no less together
-                return model.posterior((weight * scene.belief[0][:, None],), scene.features).rows()
-            return [model.posterior((one * scene.belief[0],), scene.features) for one in weight]
+    def laws(self, scene: Scene, left: FloatArray) -> Law:
+        weight = _bounded_exp(self.log_evidence_weight - self.decay * np.log(left / scene.horizon)[..., None], 0.0, 8.0)
+        statistics = scene.belief[0] if left.ndim == 0 else scene.belief[0][:, None]
+        return scene.model.posterior((weight * statistics,), scene.features)
 
-        self._law = PerBeliefAndStep(laws)
-
-    def law(self, scene: Scene) -> Law:
-        return self._law(scene)
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        if isinstance(scene.model, Bernoulli):  # whose law of several steps has them before its two statistics
+            return Sampling.arm(self, scene, noise, number)
+        return super().arm(scene, noise, number)
 
 
 class ReshapedNormal(Arrays, Sampling):
@@ -123,21 +127,22 @@ class ReshapedNormal(Arrays, Sampling):
         ratio = _bounded_exp(self.log_precision_ratio, 0.0, 8.0)
         shift = np.linalg.solve(model.prior_root, self.prior_mean - model.prior_mean)
 
-        def reshaped(scene: Scene) -> FramedNormalLaw:
-            mean, root = model.whitened(scene.belief)
-            plain = model.posterior(scene.belief, None)
+        def unit(belief: Belief) -> VectorLaw:
+            mean, root = model.whitened(belief)
+            plain = model.posterior(belief, None)
             factor = np.linalg.cholesky(ratio * np.eye(mean.shape[0]) + (1 - ratio) * (root.T @ root))
             location = np.linalg.solve(factor @ factor.T, root.T @ (shift + (ratio - 1) * mean))
-            return FramedNormalLaw(plain.offset, plain.frame, location, np.linalg.inv(factor.T), None)
+            return VectorLaw(plain.mean + plain.root @ location, plain.root @ np.linalg.inv(factor.T), None)
 
         def scale(left: FloatArray) -> FloatArray:
             log_variance = self.log_covariance_scale + self.decay * np.log(left / horizon)
             return np.asarray(np.sqrt(_bounded_exp(log_variance, 0.0, 20.0)))
 
-        self._unit, self._scale = PerBelief(reshaped), PerStep(scale)
+        self._made, self._scale = unit, PerStep(scale)
+        self._of: Belief | None = None
 
     def law(self, scene: Scene) -> Law:
-        unit = self._unit(scene._replace(features=None))  # which have no part in it
-        assert unit.spread is not None
-        spread = unit.spread * self._scale(scene.left)
-        return FramedNormalLaw(unit.offset, unit.frame, unit.location, spread, scene.features)
+        if self._of is not scene.belief:  # features, which may be others at every decision, have no part in it
+            self._unit, self._of = self._made(scene.belief), scene.belief
+        unit = self._unit
+        return VectorLaw(unit.mean, unit.root * self._scale(scene.left), scene.features)

@@ -1,5 +1,6 @@
 """Published policies to compare with."""
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,9 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw, ProductLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
-from tsgrad_runtime.policies.base import ByDraws, Certain, Policy, Sampling, Scene, largest
-from tsgrad_runtime.policies.kept import PerBelief, PerScene, kept_moments, kept_posterior
-from tsgrad_runtime.shares import product_shares, sampled_shares
+from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, each_largest, largest, offered
+from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerScene, kept_moments, kept_posterior
+from tsgrad_runtime.shares import DRAWS, product_shares, sampled_shares
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
 
@@ -90,7 +91,7 @@ class Index(Policy):
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         law = self.law(scene)
-        indices = law.location if self.spread is None else law.orders(noise, number)
+        indices = law.location if self.spread is None else law.orders(noise, number, 1)[0]
         return largest(indices, scene.available)
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
@@ -165,29 +166,52 @@ class Uniform(Policy):
         return np.arange(scene.model.arms or 0) if scene.available is None else np.flatnonzero(scene.available)
 
 
+class ByDraws(Policy):
+    """A policy that chooses by draws of the arms' means, and whose shares are found by playing it many times."""
+
+    exact_shares = False
+
+    def __init__(self) -> None:
+        self._posterior, self._arms = kept_posterior(), PerDecision(self._of_draws)
+
+    @abc.abstractmethod
+    def chosen(self, scene: Scene, means: FloatArray) -> Any:
+        """The arms that draws lead to, [draw]; `means` [draw, K], -inf of arms that are not available."""
+
+    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
+        return self._arms(scene, noise, number)
+
+    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[int]:
+        arms: list[int] = self._chosen(scene, self._posterior(scene).orders(noise, number, count)).tolist()
+        return arms
+
+    def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
+        orders = self._posterior(scene).many(generator, DRAWS)
+        return np.bincount(self._chosen(scene, orders), minlength=orders.shape[1]) / DRAWS
+
+    def _chosen(self, scene: Scene, orders: FloatArray) -> Any:
+        return self.chosen(scene, offered(scene.model.values(orders), scene.available))
+
+
 class ScaledThompson(ByDraws):
     """The largest m + factor (draw - m)."""
 
     def __init__(self, *, factor: Any) -> None:
+        super().__init__()
         self.factor = float(check_array("factor", factor, above=0))
-        self._moments, self._posterior = kept_moments(), kept_posterior()
+        self._moments = kept_moments()
 
-    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        mean = self._moments(scene)[0]
-        orders = self._posterior(scene).orders(noise, number)
-        return largest(mean + self.factor * (scene.model.values(orders) - mean), scene.available)
-
-    def chosen(self, scene: Scene, values: FloatArray, generator: np.random.Generator) -> Any:
-        mean = self._moments(scene)[0]
-        return np.argmax(mean + self.factor * (values - mean), axis=1)
+    def chosen(self, scene: Scene, means: FloatArray) -> Any:
+        expected = self._moments(scene)[0]
+        return (expected + self.factor * (means - expected)).argmax(axis=1)
 
 
 class SatisficingThompson(ByDraws):
     """Among arms within `tolerance` of the best of a draw, the one that was tried first. Its memory: steps, tries."""
 
     def __init__(self, *, tolerance: Any) -> None:
+        super().__init__()
         self.tolerance = float(check_array("tolerance", tolerance))
-        self._posterior = kept_posterior()
 
     def start(self, model: Model) -> Any:
         return np.zeros(1), np.full(model.arms or 0, 2.0**31 - 1)
@@ -197,14 +221,9 @@ class SatisficingThompson(ByDraws):
         first[arm] = min(first[arm], steps[0])
         return steps + 1, first
 
-    def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        means = scene.model.values(self._posterior(scene).orders(noise, number))
-        offered = means if scene.available is None else np.where(scene.available, means, -np.inf)
-        return int(self.chosen(scene, offered, None))
-
-    def chosen(self, scene: Scene, values: FloatArray, generator: Any) -> Any:
-        enough = values >= values.max(axis=-1, keepdims=True) - self.tolerance
-        return np.where(enough, scene.memory[1], 2.0**32).argmin(axis=-1)
+    def chosen(self, scene: Scene, means: FloatArray) -> Any:
+        enough = means >= means.max(axis=1, keepdims=True) - self.tolerance
+        return np.where(enough, scene.memory[1], 2.0**32).argmin(axis=1)
 
 
 class TopTwoThompson(Policy):
@@ -214,20 +233,25 @@ class TopTwoThompson(Policy):
 
     def __init__(self, *, beta: Any = 0.5) -> None:
         self.beta = float(check_array("beta", beta))
-        self._posterior = kept_posterior()
+        self._posterior, self._first = kept_posterior(), PerDecision(self._of_draws)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         model, law = scene.model, self._posterior(scene)
-        values = model.values(law.orders(noise.at(1), number))
-        best = largest(values, scene.available)
-        if noise.at(0).uniform(number, 1)[0] <= self.beta:
+        best, is_played, values = self._first(scene, noise, number)
+        if is_played:
             return best
         for attempt in range(32):
-            other = largest(model.compared(law.orders(noise.at(2 + attempt), number)), scene.available)
+            other = largest(model.compared(law.orders(noise.at(2 + attempt), number, 1)[0]), scene.available)
             if other != best:
                 return other
         others = np.where(np.arange(len(values)) == best, np.finfo(np.float64).min, values)
         return largest(others, scene.available)
+
+    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[tuple[int, bool, FloatArray]]:
+        """The best arm of each draw, whether it is played, and the means that were drawn."""
+        values = scene.model.values(self._posterior(scene).orders(noise.at(1), number, count))
+        is_played = noise.at(0).rows("uniform", number, 1, count)[:, 0] <= self.beta
+        return list(zip(each_largest(values, scene.available), is_played.tolist(), values, strict=True))
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         """Those of Thompson sampling, and of it without the best arm; a tie of 32 redraws is left out of account."""
