@@ -1,5 +1,6 @@
 """Shared by all tests: shapes checked at run time, one core a worker, no table kept from before, quick compilation."""
 
+import ctypes
 import gc
 import os
 import tempfile
@@ -51,6 +52,8 @@ def pytest_collection_modifyitems(items):
         marker = item.get_closest_marker("quick")
         if marker is not None and item.callspec.id not in marker.args:
             item.add_marker(pytest.mark.long)
+    # Two minutes in one piece: at the end, the other worker would have nothing left to do.
+    items.sort(key=lambda item: item.path.name != "test_record.py")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -66,6 +69,9 @@ def forget_compilations():
 
     jax.clear_caches()
     gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:  # else what was freed would still count, and what every later test compiles would go at once
+        trim(0)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -65,7 +65,7 @@ def check_problem(problem: Problem, *, horizon: int = 8, seed: int = 0) -> None:
         probe["posterior_residual"],
         "posterior_mean(belief, context, arm) must be the expectation of mean(draw, context, arm) over posterior draws",
     )
-    _check_density(problem.posterior(_belief(problem, horizon, _home(seed))), "posterior(belief)", seed)
+    _check_density(_posterior(problem, horizon, _home(seed)), "posterior(belief)", seed)
     _check_round_trip(problem)
 
 
@@ -99,16 +99,20 @@ def coordinates(draw: Any) -> Float[Array, "C"]:
 def _check_belief(problem: Problem, horizon: int) -> None:
     """A belief keeps its structure: a loop over steps carries it."""
     home = _home(0)
-    context = problem.draw_context(None, home.noise(Stream.CONTEXT).step(1), jnp.int32(1))
-    world = problem.draw_world(home.noise(Stream.WORLD))
-    arm = problem.best_arm(world, context)
-    before = problem.prior(horizon)
-    reward = problem.reward(world, context, arm, home.noise(Stream.REWARD).step(1))
+
+    def first_step() -> tuple[Any, ...]:
+        context = problem.draw_context(None, home.noise(Stream.CONTEXT).step(1), jnp.int32(1))
+        world = problem.draw_world(home.noise(Stream.WORLD))
+        arm = problem.best_arm(world, context)
+        reward = problem.reward(world, context, arm, home.noise(Stream.REWARD).step(1))
+        return problem.prior(horizon), context, arm, reward
+
+    before, context, arm, reward = eqx.filter_eval_shape(first_step)
     if jnp.shape(reward) != () or not jnp.issubdtype(jnp.result_type(reward), jnp.floating):
         raise CheckFailed(
             f"reward must be a single floating-point number, got {jnp.result_type(reward)}{list(jnp.shape(reward))}"
         )
-    after = problem.update(before, context, arm, reward)
+    after = eqx.filter_eval_shape(problem.update, before, context, arm, reward)
     described = [jax.tree.map(lambda leaf: (jnp.shape(leaf), jnp.result_type(leaf)), part) for part in (before, after)]
     if described[0] != described[1]:
         raise CheckFailed(
@@ -290,15 +294,10 @@ def _trajectories(policy: Policy, problem: Problem, horizon: int, seed: int, ava
 def _check_draws(policy: SamplingPolicy, problem: Problem, horizon: int, seed: int) -> None:
     """It plays what is best for its draw, and its law has the density it claims."""
     step = min(2, horizon - 1)
-    clock = Clock(step + 1, horizon)
     with jax.enable_x64(True):
         rollout = _first_rollout(policy, problem, horizon, seed)
-        belief, memory, context = jax.tree.map(
-            lambda leaf: leaf[step], (rollout.belief, rollout.memory, rollout.context)
-        )
-        _check_density(policy.law(problem, belief, memory, context, clock), "law(...)", seed)
-        noise = _home(seed).noise(Stream.POLICY).step(step + 1)
-        played = policy.act(problem, belief, memory, context, clock, noise)
+        law, played = _law_and_choice(policy, problem, rollout, step, horizon, _home(seed))
+        _check_density(law, "law(...)", seed)
     if not np.allclose(played, rollout.arm[step]):
         raise CheckFailed(f"act: plays {played} where best_arm of the draw from law is {rollout.arm[step]}")
 
@@ -368,9 +367,22 @@ def _check_round_trip(instance: Any) -> None:
 
 
 @eqx.filter_jit
-def _belief(problem: Problem, horizon: int, home: Address) -> Any:
-    """The belief after one episode of plain Thompson sampling."""
-    return roll_out(problem, Thompson(), draw_instance(problem, home, horizon), home, jnp.uint32(0)).final_belief
+def _posterior(problem: Problem, horizon: int, home: Address) -> Law:
+    """The posterior after one episode of plain Thompson sampling."""
+    rollout = roll_out(problem, Thompson(), draw_instance(problem, home, horizon), home, jnp.uint32(0))
+    return problem.posterior(rollout.final_belief)
+
+
+@eqx.filter_jit
+def _law_and_choice(
+    policy: SamplingPolicy, problem: Problem, rollout: Trajectory, step: int, horizon: int, home: Address
+) -> tuple[Law, Any]:
+    """What the policy draws from at a step of a rollout, and what it plays there."""
+    before = (rollout.belief, rollout.memory, rollout.context)
+    belief, memory, context = jax.tree.map(lambda leaf: leaf[step], before)
+    clock, noise = Clock(step + 1, horizon), home.noise(Stream.POLICY).step(step + 1)
+    law = policy.law(problem, belief, memory, context, clock)
+    return law, policy.act(problem, belief, memory, context, clock, noise)
 
 
 def _home(seed: int) -> Address:

@@ -14,10 +14,16 @@ def noise(episode=0):
     return Address.of(seed=1, purpose=Purpose.EVALUATION, episode=episode).noise(Stream.WORLD)
 
 
+@jax.jit
+def beta_draws(alpha, beta):
+    """One draw of each; one compilation serves all parameters."""
+    return BetaLaw(alpha, beta).sample(noise())
+
+
 @pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.2), (0.6, 3.0), (1.0, 1.0), (9.0, 2.5), (4000.0, 3000.0)])
 def test_beta_draws(alpha, beta):
     """Kolmogorov-Smirnov on 50,000 draws; p < 1e-4 once in 10,000 seeds. Both logarithms are tested."""
-    draw = BetaLaw(jnp.full(50_000, alpha), jnp.full(50_000, beta)).sample(noise())
+    draw = beta_draws(np.full(50_000, alpha), np.full(50_000, beta))
     np.testing.assert_allclose(np.exp(draw.log_value) + np.exp(draw.log_complement), 1, atol=1e-6)
     law = stats.beta(alpha, beta)
     below = law.cdf(np.exp(np.asarray(draw.log_value, np.float64)))
@@ -29,7 +35,7 @@ def test_beta_draws(alpha, beta):
 
 def test_concentrated_beta_draws_keep_their_spread():
     """At alpha = beta = 10^8 the standard deviation of the logit is 1.4e-4; float32 must show it to 2%."""
-    draw = BetaLaw(jnp.full(20_000, 1e8), jnp.full(20_000, 1e8)).sample(noise())
+    draw = beta_draws(np.full(20_000, 1e8), np.full(20_000, 1e8))
     logit = np.asarray(draw.log_value, np.float64) - np.asarray(draw.log_complement, np.float64)
     assert abs(np.std(logit) / np.sqrt(2e-8) - 1) < 0.02 + 4 / np.sqrt(2 * 20_000)
 
@@ -38,7 +44,7 @@ def test_beta_score_is_finite_where_the_value_rounds_to_one():
     law = BetaLaw(jnp.array([50.0]), jnp.array([0.01]))
     draw = BetaDraw(jnp.array([-1e-20]), jnp.array([-46.0]))
     assert float(draw.value[0]) == 1.0
-    score = jax.grad(lambda beta: BetaLaw(law.alpha, beta).log_prob(draw))(law.beta)
+    score = jax.jit(jax.grad(lambda beta: BetaLaw(law.alpha, beta).log_prob(draw)))(law.beta)
     assert np.isfinite(score).all()
 
 
@@ -48,9 +54,16 @@ def test_beta_score_is_the_closed_form():
     alpha, beta = (grid.ravel() for grid in np.meshgrid(sizes, sizes))
     with jax.enable_x64(True):
         draw = BetaDraw(jnp.full(alpha.size, -0.3), jnp.full(alpha.size, -1.35))
-        score = jax.grad(lambda one: BetaLaw(one, jnp.asarray(beta)).log_prob(draw))(jnp.asarray(alpha))
+        score = jax.jit(jax.grad(lambda one: BetaLaw(one, jnp.asarray(beta)).log_prob(draw)))(jnp.asarray(alpha))
     exact = -0.3 - special.digamma(alpha) + special.digamma(alpha + beta)
     np.testing.assert_allclose(score, exact, rtol=1e-6, atol=1e-8)
+
+
+@jax.jit
+@jax.grad
+def concentration_scores(log_concentration, alpha, beta, draw):
+    scale = jnp.exp(log_concentration)
+    return jnp.sum(BetaLaw(alpha * scale, beta * scale).arm_log_prob(draw))
 
 
 @pytest.mark.quick("1000.0")
@@ -60,14 +73,9 @@ def test_beta_score_has_mean_zero_in_float32(count):
 
     At counts of 100,000 what rounding leaves is allowed a hundredth of the score's spread.
     """
-    alpha, beta = jnp.full(400_000, count), jnp.full(400_000, 0.7 * count)
-    draw = BetaLaw(alpha, beta).sample(noise())
-
-    def log_density(log_concentration):
-        scale = jnp.exp(log_concentration)
-        return jnp.sum(BetaLaw(alpha * scale, beta * scale).arm_log_prob(draw))
-
-    scores = np.asarray(jax.grad(log_density)(jnp.zeros_like(alpha)), np.float64)
+    alpha, beta = np.full(400_000, count, np.float32), np.full(400_000, 0.7 * count, np.float32)
+    draw = beta_draws(alpha, beta)
+    scores = np.asarray(concentration_scores(np.zeros_like(alpha), alpha, beta, draw), np.float64)
     rounding = 0.01 * scores.std() if count == 1e5 else 0
     assert abs(scores.mean()) < 4 * scores.std() / np.sqrt(scores.size) + rounding
     if count > 1:  # half a chi-square with one degree of freedom, in the limit
@@ -79,8 +87,12 @@ def test_normal_score_survives_concentration():
     law = NormalLaw(jnp.array([1.0]), jnp.array([1e-12]))
     draw = law.sample(noise())
     residual = float(draw.residual[0])
-    of_location = jax.grad(lambda location: NormalLaw(location, law.scale).log_prob(draw))(law.location)
-    of_scale = jax.grad(lambda scale: NormalLaw(law.location, scale).log_prob(draw))(law.scale)
+
+    def log_density(location, scale, draw):
+        return NormalLaw(location, scale).log_prob(draw)
+
+    # The draw is an argument, as in training: XLA adds constants to each other, and the residual would be lost.
+    of_location, of_scale = jax.jit(jax.grad(log_density, argnums=(0, 1)))(law.location, law.scale, draw)
     np.testing.assert_allclose(of_location[0] * 1e-12, residual, rtol=1e-5)
     np.testing.assert_allclose(of_scale[0] * 1e-12, residual**2 - 1, rtol=1e-5)
 
@@ -100,5 +112,6 @@ def test_density_and_distribution_function(law, reference, at):
             np.testing.assert_allclose(one.pdf(point)[0], reference.pdf(value), rtol=1e-9)
             np.testing.assert_allclose(one.cdf(point)[0], reference.cdf(value), rtol=1e-9)
             np.testing.assert_allclose(one.log_prob(at(point)), reference.logpdf(value), rtol=1e-9)
-        total, _ = integrate.quad(lambda x: float(jnp.exp(one.log_prob(at(jnp.array([x]))))), *reference.support())
+        density = jax.jit(lambda x: jnp.exp(one.log_prob(at(jnp.stack([x])))))
+        total, _ = integrate.quad(lambda x: float(density(x)), *reference.support())
         assert abs(total - 1) < 1e-6
