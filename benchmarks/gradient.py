@@ -21,7 +21,7 @@ def compared(problem: tg.GaussianBandit, horizon: int, episodes: int, pair: str)
     """Seconds and ratios of one setting and pair."""
     policy = tg.ReshapedThompson(problem)
     metric, baseline = pair.split("/")
-    estimator = tg.Estimator(metric, baseline)
+    estimator = tg.Estimator(metric, baseline, score="draw")
     generator = np.random.Generator(np.random.SFC64(0))
     normals = problem.arms * horizon * episodes * estimator.rollouts
     kernel = native.kernel_for(problem, policy)
@@ -35,7 +35,8 @@ def compared(problem: tg.GaussianBandit, horizon: int, episodes: int, pair: str)
         "metric": metric,
         "baseline": baseline,
         "rollouts": estimator.rollouts,
-        "single_time": False,
+        "single_time": estimator.single_time,
+        "conditional": estimator.score == "conditional",
     }
 
     def jax() -> object:

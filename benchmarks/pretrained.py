@@ -26,7 +26,7 @@ FOLDER = Path(tg.__file__).parent / "policies" / "shipped"
 DEGREE = 6
 SCALES = {
     "gaussian": {"most_left": 1000, "least_known": 1e-4, "most_known": 1.1e4},
-    "bernoulli": {"most_left": 1000, "least_known": 1.0, "most_known": 2e3},
+    "bernoulli": {"most_left": 1000, "least_known": 1.0, "most_known": 2e3, "ceiling": 1.0},
 }
 ITERATIONS, PROBLEMS, EPISODES = 150, 24, 256
 TRAINING, TESTING = 0, 1  # seeds of the problems
@@ -41,8 +41,11 @@ class Task(NamedTuple):
     horizon: int
 
 
-def random_task(family: str, generator: np.random.Generator) -> Task:
-    """One of the problems that a policy must serve; sizes are drawn evenly on a logarithmic scale."""
+def random_task(family: str, generator: np.random.Generator, *, training: bool = False) -> Task:
+    """One of the problems that a policy must serve; sizes are drawn evenly on a logarithmic scale.
+
+    In training half of the means of Beta priors are drawn evenly, so that it sees enough of those around a half.
+    """
 
     def between(low: float, high: float) -> float:
         return float(np.exp(generator.uniform(np.log(low), np.log(high))))
@@ -51,6 +54,8 @@ def random_task(family: str, generator: np.random.Generator) -> Task:
     if family == "gaussian":
         return Task(tg.GaussianBandit(arms=arms, prior_std=between(0.01, 100)), horizon)
     mean, strength = between(0.01, 0.9), between(1.5, 200)
+    if training and generator.random() < 0.5:
+        mean = generator.uniform(0.01, 0.9)
     return Task(tg.BernoulliBandit(arms=arms, alpha=mean * strength, beta=(1 - mean) * strength), horizon)
 
 
@@ -67,7 +72,7 @@ def trained(family: str) -> Bonus:
     for iteration in range(ITERATIONS):
         ascent, fisher = np.zeros_like(vector), np.zeros((vector.size, vector.size))
         for number in range(PROBLEMS):
-            task = random_task(family, generator)
+            task = random_task(family, generator, training=True)
             found = tg.gradient(
                 task.problem,
                 tg.with_parameters(policy, vector),
