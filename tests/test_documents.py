@@ -23,15 +23,17 @@ LONG = {  # train beyond the native kernels, or what another page trains, too
         for name in ("add-a-policy", "add-a-problem", "conditions", "experiment", "problems", "wrong-model")
     ),
 }
+# take longer to compile than to run
+FORMULAS = {"README.md", *(f"docs/guides/{name}.md" for name in ("add-a-policy", "add-a-problem", "conditions"))}
+
+
+def marks(document):
+    return [pytest.mark.long] * (document in LONG) + [pytest.mark.formulas] * (document in FORMULAS)
 
 
 @pytest.mark.parametrize(
     "document",
-    [
-        pytest.param(document, marks=[pytest.mark.long] * (document in LONG))
-        for document in DOCUMENTS
-        if blocks(document, "python")
-    ],
+    [pytest.param(document, marks=marks(document)) for document in DOCUMENTS if blocks(document, "python")],
 )
 def test_python_blocks(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # files that a block writes

@@ -11,6 +11,8 @@ from false_alarms import largest_z, z_bound
 from test_exact_gradients import PAIRS, estimator
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 
+pytestmark = pytest.mark.formulas
+
 SHARED_DIRECTION = np.array([[1.0, 0.3], [0.8, -0.9]])
 CORRELATED = tg.LinearBandit(
     features=SHARED_DIRECTION, prior_mean=[0.2, -0.1], prior_covariance=[[1.0, 0.4], [0.4, 0.6]], noise_std=[0.5, 1.3]

@@ -9,6 +9,7 @@ from tsgrad.report.summary import Words, prior_words
 
 
 @pytest.mark.long
+@pytest.mark.formulas
 def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
     conditions = tg.Conditions(batch=30, delay=1, floor=0.05, after=50)
     tg.train(

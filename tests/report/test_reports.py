@@ -322,6 +322,7 @@ def command(monkeypatch, capsys, *arguments):
 
 
 @pytest.mark.long
+@pytest.mark.formulas
 def test_command(run_folder, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "run"
     shutil.copytree(run_folder, folder)

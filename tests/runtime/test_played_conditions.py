@@ -73,6 +73,7 @@ def test_what_cannot_be_played_is_refused(conditions, message):
 
 
 @pytest.mark.long
+@pytest.mark.formulas
 def test_user_by_user_it_earns_what_simulation_says(tmp_path):
     """600 experiments of 3 steps of 20 users, rewards seen a step late: a false alarm once in 1,000 seeds."""
     problem = tg.BernoulliBandit(alpha=1.0, beta=1.0, arms=3)

@@ -1,10 +1,5 @@
 """Simulation: known regrets, common randomness, and results that don't depend on who computed what."""
 
-import json
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -94,31 +89,6 @@ def test_chunks_change_nothing(problem):
         np.testing.assert_array_equal(other.standard_error, gradients[0].standard_error)
     for other in simulations[1:]:
         np.testing.assert_array_equal(other.regret, simulations[0].regret)
-
-
-TRAINING = """
-import json, sys, jax, tsgrad as tg
-problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
-run = tg.train(problem, tg.ReshapedThompson(problem), tg.Estimator("mean", "self"), horizon=10, episodes=1500,
-               iterations=6, check_every=3, validation_episodes=600, seed=0, engine="jax")
-found = {name: [number.hex() for number in value.tolist()] for name, value in run.last.meta_parameters().items()}
-print(json.dumps([len(jax.local_devices()), found]))
-"""
-
-
-@pytest.mark.long
-def test_devices_change_nothing():
-    """A training run on one and on two local devices: the same policy, bit for bit."""
-    results = []
-    for devices in (1, 2):
-        environment = {**os.environ, "JAX_NUM_CPU_DEVICES": str(devices)}
-        output = subprocess.run(
-            [sys.executable, "-c", TRAINING], env=environment, capture_output=True, text=True, check=True
-        ).stdout
-        count, policy = json.loads(output)
-        assert count == devices
-        results.append(policy)
-    assert results[0] == results[1]
 
 
 @pytest.mark.long

@@ -63,12 +63,8 @@ def elsewhere(engines, *, devices=1, processors=None):
 
 @pytest.mark.long
 def test_devices(here):
-    assert elsewhere(["jax"], devices=2) == {"jax": here["jax"]}
-
-
-@pytest.mark.long
-def test_four_devices(here):
-    assert elsewhere(["jax"], devices=4) == {"jax": here["jax"]}
+    """Three, to which four blocks can't be dealt evenly."""
+    assert elsewhere(["jax"], devices=3) == {"jax": here["jax"]}
 
 
 @pytest.mark.long
@@ -78,8 +74,7 @@ def test_threads(here, processors):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("count", [1, 2, 4])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("engine", "count"), [("native", 1), ("jax", 2), ("native", 4), ("jax", 4)])
 def test_ray_of_any_size(ray, here, engine, count):
     assert digests(engine, tg.RayWorkers(count=count)) == here[engine]
 

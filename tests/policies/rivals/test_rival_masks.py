@@ -17,6 +17,8 @@ from tsgrad.problems import Context
 from tsgrad.problems.gaussian import GaussianBelief
 from tsgrad.streams import Address, Purpose, Stream
 
+pytestmark = pytest.mark.formulas
+
 HORIZON, STEP, EPISODES = 9, 6, 128
 GAUSSIAN = {"prior_mean": [0.3, 0.0, -0.2, 0.1], "prior_std": [1.0, 0.5, 2.0, 1.0], "noise_std": [0.5, 1.0, 3.0, 1.0]}
 BERNOULLI = {"alpha": [1.0, 0.4, 3.0, 1.0], "beta": [1.0, 2.5, 2.0, 0.7]}

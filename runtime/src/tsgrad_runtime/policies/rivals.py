@@ -8,11 +8,13 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw, ProductLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
-from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, each_largest, largest, offered
+from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, largest, offered
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerScene, kept_moments, kept_posterior
 from tsgrad_runtime.shares import DRAWS, product_shares, sampled_shares
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
+
+_REDRAWS = 32  # of the second of two, as in the simulator
 
 
 class SoftElim(Sampling):
@@ -233,25 +235,29 @@ class TopTwoThompson(Policy):
 
     def __init__(self, *, beta: Any = 0.5) -> None:
         self.beta = float(check_array("beta", beta))
-        self._posterior, self._first = kept_posterior(), PerDecision(self._of_draws)
+        self._posterior, self._arms = kept_posterior(), PerDecision(self._of_draws)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        model, law = scene.model, self._posterior(scene)
-        best, is_played, values = self._first(scene, noise, number)
-        if is_played:
-            return best
-        for attempt in range(32):
-            other = largest(model.compared(law.orders(noise.at(2 + attempt), number, 1)[0]), scene.available)
-            if other != best:
-                return other
-        others = np.where(np.arange(len(values)) == best, np.finfo(np.float64).min, values)
-        return largest(others, scene.available)
+        return self._arms(scene, noise, number)
 
-    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[tuple[int, bool, FloatArray]]:
-        """The best arm of each draw, whether it is played, and the means that were drawn."""
-        values = scene.model.values(self._posterior(scene).orders(noise.at(1), number, count))
-        is_played = noise.at(0).rows("uniform", number, 1, count)[:, 0] <= self.beta
-        return list(zip(each_largest(values, scene.available), is_played.tolist(), values, strict=True))
+    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[int]:
+        """Redraws are made for all decisions while any of them needs one: they cost little more than those of one."""
+        model, law, there = scene.model, self._posterior(scene), scene.available
+        values = model.values(law.orders(noise.at(1), number, count))
+        best = offered(values, there).argmax(axis=1)
+        played, waiting = best.copy(), noise.at(0).rows("uniform", number, 1, count)[:, 0] > self.beta
+        for attempt in range(_REDRAWS):
+            if not waiting.any():
+                break
+            redrawn = offered(model.compared(law.orders(noise.at(2 + attempt), number, count)), there).argmax(axis=1)
+            found = waiting & (redrawn != best)
+            played[found] = redrawn[found]
+            waiting &= ~found
+        if waiting.any():
+            others = np.where(np.arange(values.shape[1]) == best[:, None], np.finfo(np.float64).min, values)
+            played[waiting] = offered(others, there).argmax(axis=1)[waiting]
+        arms: list[int] = played.tolist()
+        return arms
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         """Those of Thompson sampling, and of it without the best arm; a tie of 32 redraws is left out of account."""
