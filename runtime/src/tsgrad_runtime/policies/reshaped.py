@@ -34,7 +34,7 @@ def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
     return np.exp(start + np.minimum(np.maximum(logarithm - start, -bound), bound))
 
 
-class ReshapedGaussian(Arrays, Sampling):
+class ReshapedGaussian(Arrays, Stepwise):
     """The paper's own: four meta-parameters an arm."""
 
     prior_mean: FloatArray
@@ -45,22 +45,21 @@ class ReshapedGaussian(Arrays, Sampling):
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, Gaussian):
             raise BadInput("policy 'reshaped-gaussian' needs a gaussian problem")
+        super().prepare(model, horizon)
         self.per_arm = check_per_arm(model, self.prior_mean, self.log_prior_variance, self.decay)
         ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
-        log_own_variance = 2 * np.log(model.prior_std)
-
-        def scale(left: FloatArray) -> FloatArray:
-            log_variance = self.log_prior_variance + self.decay * np.log(left / horizon)[:, None]
-            return np.asarray(np.sqrt(_bounded_exp(log_variance, log_own_variance, 20.0)))
+        self._log_own_variance = 2 * np.log(model.prior_std)
 
         def reshaped(scene: Scene) -> NormalLaw:
             return model.reshaped(scene.belief, self.prior_mean - model.prior_mean, 1.0, ratio)
 
-        self._scale, self._unit = PerStep(scale), PerBelief(reshaped)
+        self._unit = PerBelief(reshaped)
 
-    def law(self, scene: Scene) -> Law:
+    def laws(self, scene: Scene, left: FloatArray) -> Law:
         unit = self._unit(scene)
-        return NormalLaw(unit.location, self._scale(scene.left) * unit.scale)
+        log_variance = self.log_prior_variance + self.decay * np.log(left / scene.horizon)[..., None]
+        scale = np.sqrt(_bounded_exp(log_variance, self._log_own_variance, 20.0))
+        return NormalLaw(unit.location, scale * unit.scale)
 
 
 class ReshapedBernoulli(Arrays, Stepwise):

@@ -8,13 +8,11 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array
 from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw, ProductLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
-from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, largest, offered
+from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, each_largest, largest, offered
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerScene, kept_moments, kept_posterior
 from tsgrad_runtime.shares import DRAWS, product_shares, sampled_shares
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
-
-_REDRAWS = 32  # of the second of two, as in the simulator
 
 
 class SoftElim(Sampling):
@@ -75,7 +73,7 @@ class Index(Policy):
             if value is not None and not (value.shape[0] in (1, model.arms) and value.shape[1] in (1, horizon)):
                 raise BadInput(f"{name} must be for {model.arms} arms and {horizon} steps, got {value.shape}")
             self.per_arm = self.per_arm or (value is not None and value.shape[0] > 1)
-        arms, self._moments = np.arange(model.arms), kept_moments()
+        arms, self._moments, self._arms = np.arange(model.arms), kept_moments(), PerDecision(self._of_steps)
 
         def places(scene: Scene) -> Any:
             cells = [
@@ -85,16 +83,30 @@ class Index(Policy):
 
         self._places = PerBelief(places)
 
-    def law(self, scene: Scene) -> NormalLaw:
-        """Of the indices: their spread is zero where there is none."""
+    def laws(self, scene: Scene, steps: int) -> NormalLaw:
+        """Of the indices at this step and at those that follow it, [step, K]: their spread is zero where there is none.
+
+        Where a table is the same at all steps, its axis of steps is one.
+        """
         mean = self._moments(scene)[0]
-        spread = np.zeros_like(mean) if self.spread is None else self._looked_up(self.spread, scene, 1)
-        return NormalLaw(mean + self._looked_up(self.table, scene, 0), spread)
+        spread = np.zeros((1, len(mean))) if self.spread is None else self._looked_up(self.spread, scene, 1, steps)
+        return NormalLaw(mean + self._looked_up(self.table, scene, 0, steps), spread)
+
+    def law(self, scene: Scene) -> NormalLaw:
+        """Of the indices at this step, [K]."""
+        law = self.laws(scene, 1)
+        return NormalLaw(law.location[0], law.scale[0])
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        law = self.law(scene)
-        indices = law.location if self.spread is None else law.orders(noise, number, 1)[0]
-        return largest(indices, scene.available)
+        return self._arms(scene, noise, number, scene.left + number)  # the same while every decision is a step
+
+    def _of_steps(self, scene: Scene, noise: Noise, number: int, count: int) -> list[int]:
+        steps = min(count, scene.left)
+        law = self.laws(scene, steps)
+        if self.spread is None:
+            arms = each_largest(law.location, scene.available)
+            return arms if len(arms) == steps else arms * steps
+        return each_largest(law.orders(noise, number, steps), scene.available)
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         law = self.law(scene)
@@ -106,10 +118,11 @@ class Index(Policy):
             return shares
         return sampled_shares(law, scene.available, generator)
 
-    def _looked_up(self, table: FloatArray, scene: Scene, which: int) -> FloatArray:
+    def _looked_up(self, table: FloatArray, scene: Scene, which: int, steps: int) -> FloatArray:
         arms, cells = self._places(scene)
-        now = table[:, scene.t - 1 if table.shape[1] > 1 else 0]
-        return np.asarray(now[arms, cells[which]] if len(now) > 1 else now[0, cells[which]])
+        first = scene.t - 1
+        now = table[:, first : first + steps] if table.shape[1] > 1 else table
+        return np.asarray(now[arms, :, cells[which]].T if len(now) > 1 else now[0][:, cells[which]])
 
 
 class NormalQuantile(Certain):
@@ -235,29 +248,25 @@ class TopTwoThompson(Policy):
 
     def __init__(self, *, beta: Any = 0.5) -> None:
         self.beta = float(check_array("beta", beta))
-        self._posterior, self._arms = kept_posterior(), PerDecision(self._of_draws)
+        self._posterior, self._first = kept_posterior(), PerDecision(self._of_draws)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
-        return self._arms(scene, noise, number)
+        model, law = scene.model, self._posterior(scene)
+        best, is_played, values = self._first(scene, noise, number)
+        if is_played:
+            return best
+        for attempt in range(32):
+            other = largest(model.compared(law.orders(noise.at(2 + attempt), number, 1)[0]), scene.available)
+            if other != best:
+                return other
+        others = np.where(np.arange(len(values)) == best, np.finfo(np.float64).min, values)
+        return largest(others, scene.available)
 
-    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[int]:
-        """Redraws are made for all decisions while any of them needs one: they cost little more than those of one."""
-        model, law, there = scene.model, self._posterior(scene), scene.available
-        values = model.values(law.orders(noise.at(1), number, count))
-        best = offered(values, there).argmax(axis=1)
-        played, waiting = best.copy(), noise.at(0).rows("uniform", number, 1, count)[:, 0] > self.beta
-        for attempt in range(_REDRAWS):
-            if not waiting.any():
-                break
-            redrawn = offered(model.compared(law.orders(noise.at(2 + attempt), number, count)), there).argmax(axis=1)
-            found = waiting & (redrawn != best)
-            played[found] = redrawn[found]
-            waiting &= ~found
-        if waiting.any():
-            others = np.where(np.arange(values.shape[1]) == best[:, None], np.finfo(np.float64).min, values)
-            played[waiting] = offered(others, there).argmax(axis=1)[waiting]
-        arms: list[int] = played.tolist()
-        return arms
+    def _of_draws(self, scene: Scene, noise: Noise, number: int, count: int) -> list[tuple[int, bool, FloatArray]]:
+        """The best arm of each draw, whether it is played, and the means that were drawn."""
+        values = scene.model.values(self._posterior(scene).orders(noise.at(1), number, count))
+        is_played = noise.at(0).rows("uniform", number, 1, count)[:, 0] <= self.beta
+        return list(zip(each_largest(values, scene.available), is_played.tolist(), values, strict=True))
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         """Those of Thompson sampling, and of it without the best arm; a tie of 32 redraws is left out of account."""
