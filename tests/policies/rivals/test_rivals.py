@@ -178,7 +178,6 @@ def test_bernoulli_beliefs_at_the_edge(name):
 
 
 @pytest.mark.formulas
-@pytest.mark.formulas
 @pytest.mark.parametrize(
     ("name", "of"),
     [*((name, tg.GaussianBandit) for name in GAUSSIAN), *((name, tg.BernoulliBandit) for name in BERNOULLI)],
