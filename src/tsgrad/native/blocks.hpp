@@ -27,13 +27,18 @@ struct SimulationOutput {
   double* rewards;          // [block][256][T], or nothing
 };
 
-// Mean and sum of squared deviations, in float64.
-inline void moments(const double* values, int count, double& mean, double& spread) {
-  double sum = 0, squares = 0;
-  for (int i = 0; i < count; ++i) sum += values[i];
-  mean = count ? sum / count : 0;
-  for (int i = 0; i < count; ++i) squares += (values[i] - mean) * (values[i] - mean);
-  spread = squares;
+// Mean and sum of squared deviations of each column of values [count][columns], in float64. Columns side by side: the
+// sum of one is a chain in which every addition waits for the last.
+inline void moments(const double* values, int count, std::size_t columns, double* mean, double* spread) {
+  std::fill(mean, mean + columns, 0.0), std::fill(spread, spread + columns, 0.0);
+  for (int i = 0; i < count; ++i)
+    for (std::size_t c = 0; c < columns; ++c) mean[c] += values[i * columns + c];
+  for (std::size_t c = 0; c < columns; ++c) mean[c] /= std::max(count, 1);
+  for (int i = 0; i < count; ++i)
+    for (std::size_t c = 0; c < columns; ++c) {
+      const double deviation = values[i * columns + c] - mean[c];
+      spread[c] += deviation * deviation;
+    }
 }
 
 inline int real_episodes(std::uint32_t first, std::uint32_t total, int most) {
@@ -64,19 +69,18 @@ class GradientWorker {
     if (products_)
       products_->add_to(out_.fisher + row * P * P, plan_.single_time ? 1.0 / group_.horizon() : 1.0);
     out_.count[row] = count;
-    for (std::size_t p = 0; p < P; ++p)
-      moments(values_.data() + p * kBlock, count, out_.mean[row * P + p], out_.spread[row * P + p]);
-    moments(regrets_.data(), count, out_.regret_mean[row], out_.regret_spread[row]);
+    moments(values_.data(), count, P, out_.mean + row * P, out_.spread + row * P);
+    moments(regrets_.data(), count, 1, out_.regret_mean + row, out_.regret_spread + row);
     if (out_.every_episode)
-      for (int i = 0; i < count; ++i)
-        for (std::size_t p = 0; p < P; ++p) out_.every_episode[(row * kBlock + i) * P + p] = values_[p * kBlock + i];
+      std::copy_n(values_.begin(), count * P, out_.every_episode + row * kBlock * P);
   }
 
  private:
   void collect(int from) {
-    for (std::size_t p = 0; p < parameters_.count(); ++p)
-      for (int l = 0; l < kLanes; ++l)
-        values_[p * kBlock + from + l] = parameters_.value(group_.gradient.data(), p, l);
+    const std::size_t P = parameters_.count();
+    for (int l = 0; l < kLanes; ++l)
+      for (std::size_t p = 0; p < P; ++p)
+        values_[(from + l) * P + p] = parameters_.value(group_.gradient.data(), p, l);
     for (int l = 0; l < kLanes; ++l) regrets_[from + l] = group_.regret[l];
   }
 
@@ -84,7 +88,7 @@ class GradientWorker {
   const Parameters& parameters_;
   const GradientOutput& out_;
   Group<Kernel> group_;
-  std::vector<double> values_, regrets_;  // [P][256], [256]
+  std::vector<double> values_, regrets_;  // [256][P], [256]
   std::optional<StepProducts<typename Kernel::Real>> products_;  // where they are asked for
 };
 

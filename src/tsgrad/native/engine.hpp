@@ -88,10 +88,11 @@ class Group {
   template <class Score>
   void step(Run<Kernel>& run, int t, const Score& score) {
     kernel_.law.draw(run.cache, run.keys, run.belief(), t, mask_.at(t), score, run.arm);
-    TSGRAD_EACH_LANE run.mean[l] = theta_[run.arm[l] * kLanes + l];
-    Turns turn;
-    TSGRAD_EACH_LANE turn[l] = static_cast<std::uint32_t>(run.pulls[run.arm[l] * kLanes + l]) + 1u;
-    kernel_.arms.rewards(reward_keys_, turn, run.arm, run.mean, run.reward);
+    TSGRAD_EACH_LANE {
+      const std::size_t at = run.arm[l] * kLanes + l;
+      run.mean[l] = theta_[at], run.plays[l] = run.pulls[at] + 1;
+    }
+    kernel_.arms.rewards(reward_keys_, turns(run.plays), run.arm, run.mean, run.reward);
   }
 
   // A decision with its score: the sum of all so far (Keep) or its own; of the chosen time alone, times T (Single).
@@ -141,11 +142,13 @@ class Group {
   }
 
   void separable_value(Run<Kernel>& run) {
-    TSGRAD_EACH_LANE {
-      const std::size_t at = run.arm[l] * kLanes + l;
-      run.value[l] = plan_.metric == Metric::kObs    ? run.reward[l]
-                     : plan_.metric == Metric::kMean ? run.mean[l]
-                                                     : kernel_.arms.posterior_mean(run.arm[l], run.pulls[at], run.total[at]);
+    if (plan_.metric == Metric::kObs) {
+      run.value = run.reward;
+    } else if (plan_.metric == Metric::kMean) {
+      run.value = run.mean;
+    } else {
+      TSGRAD_EACH_LANE
+        run.value[l] = kernel_.arms.posterior_mean(run.arm[l], run.plays[l] - 1, run.total[run.arm[l] * kLanes + l]);
     }
   }
 

@@ -43,6 +43,13 @@ using Choice = Lanes<typename Bits<Real>::Integer>;
 // Which play of an arm it is, for each episode, counted from 1.
 using Turns = Lanes<std::uint32_t>;
 
+template <class Real>
+TSGRAD_INLINE Turns turns(const Lanes<Real>& plays) {
+  Turns turn;
+  TSGRAD_EACH_LANE turn[l] = static_cast<std::uint32_t>(plays[l]);
+  return turn;
+}
+
 // Where the row of arm k starts in an array [K][lanes].
 TSGRAD_INLINE std::size_t row_of(int k) { return static_cast<std::size_t>(k) * kLanes; }
 

@@ -29,13 +29,19 @@ class Oracle {
 
   // The reward of the arm it plays, and what the oracle expected of it, having seen nothing but its own rewards.
   void play(const Keys& reward_keys, Lanes<Real>& reward, Lanes<Real>& expected) {
-    Turns turn;
-    TSGRAD_EACH_LANE turn[l] = static_cast<std::uint32_t>(pulls_[arm[l] * kLanes + l]) + 1u;
-    arms_.rewards(reward_keys, turn, arm, mean, reward);
+    Lanes<Real> plays, sums;
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      expected[l] = arms_.posterior_mean(arm[l], pulls_[at], total_[at]);
-      pulls_[at] += 1, total_[at] += arms_.evidence(arm[l], reward[l]);
+      plays[l] = pulls_[at] + 1, sums[l] = total_[at];
+    }
+    arms_.rewards(reward_keys, turns(plays), arm, mean, reward);
+    TSGRAD_EACH_LANE {
+      expected[l] = arms_.posterior_mean(arm[l], plays[l] - 1, sums[l]);
+      sums[l] += arms_.evidence(arm[l], reward[l]);
+    }
+    TSGRAD_EACH_LANE {
+      const std::size_t at = arm[l] * kLanes + l;
+      pulls_[at] = plays[l], total_[at] = sums[l];
     }
   }
 

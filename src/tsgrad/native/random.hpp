@@ -49,7 +49,7 @@ TSGRAD_INLINE Words threefry(Words key, std::uint32_t c0, std::uint32_t c1) {
 struct Address {
   std::uint32_t seed_high, seed_low, purpose, iteration;
 
-  Words key(Stream stream, std::uint32_t rollout, std::uint32_t episode) const {
+  TSGRAD_INLINE Words key(Stream stream, std::uint32_t rollout, std::uint32_t episode) const {
     Words folded = threefry({0, 0}, seed_high, seed_low);
     folded = threefry(folded, purpose, stream);
     folded = threefry(folded, iteration, rollout);

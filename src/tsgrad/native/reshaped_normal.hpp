@@ -43,8 +43,8 @@ class ReshapedNormal {
   // What of the law changes only when an arm is pulled: kept, so that no division stands in the loop over arms.
   struct Cache {
     explicit Cache(int arms)
-        : location(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)) {}
-    Buffer<Real> location, shrink;             // mean, and standard deviation relative to the prior's
+        : shift(row_of(arms)), shrink(row_of(arms)), ratio_location(row_of(arms)), ratio_scale(row_of(arms)) {}
+    Buffer<Real> shift, shrink;                // mean from the model's, and standard deviation relative to the prior's
     Buffer<Real> ratio_location, ratio_scale;  // how both move with the logarithm of the precision ratio
   };
 
@@ -59,22 +59,18 @@ class ReshapedNormal {
   }
 
   void renew(Cache& cache, const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total) const {
-    Lanes<Real> centre, prior_shift, ratio, moving, location, shrink, of_location, of_scale;
-    TSGRAD_EACH_LANE {
-      centre[l] = centre_[arm[l]], prior_shift[l] = shift_[arm[l]];
-      ratio[l] = ratio_[arm[l]], moving[l] = ratio_moves_[arm[l]];
-    }
+    Lanes<Real> prior_shift, ratio, shift, shrink, of_location, of_scale;
+    TSGRAD_EACH_LANE prior_shift[l] = shift_[arm[l]], ratio[l] = ratio_[arm[l]];
     TSGRAD_EACH_LANE {
       const Real share = 1 / (1 + ratio[l] * pulls[l]);
-      const Real shift = (prior_shift[l] + ratio[l] * total[l]) * share;
-      location[l] = centre[l] + shift;
+      shift[l] = (prior_shift[l] + ratio[l] * total[l]) * share;
       shrink[l] = std::sqrt(share);
-      of_location[l] = moving[l] * (ratio[l] * (total[l] - shift * pulls[l]) * shrink[l]);
-      of_scale[l] = moving[l] * (Real(0.5) * ratio[l] * pulls[l] * share);
+      of_location[l] = ratio[l] * (total[l] - shift[l] * pulls[l]) * shrink[l];
+      of_scale[l] = Real(0.5) * ratio[l] * pulls[l] * share;
     }
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      cache.location[at] = location[l], cache.shrink[at] = shrink[l];
+      cache.shift[at] = shift[l], cache.shrink[at] = shrink[l];
       cache.ratio_location[at] = of_location[l], cache.ratio_scale[at] = of_scale[l];
     }
   }
@@ -92,10 +88,10 @@ class ReshapedNormal {
       }
       for (int k = 2 * j; k < std::min(2 * j + 2, arms_); ++k) {
         const Lanes<Real>& residual = z[k & 1];
-        const Real* const location = cache.location.data() + row_of(k);
+        const Real* const shift = cache.shift.data() + row_of(k);
         const Real* const shrink = cache.shrink.data() + row_of(k);
-        const Real std = std_[step + k];
-        contest.offer(k, [&](int l) { return location[l] + (std * shrink[l]) * residual[l]; });
+        const Real centre = centre_[k], std = std_[step + k];
+        contest.offer(k, [&](int l) { return (centre + shift[l]) + (std * shrink[l]) * residual[l]; });
         if constexpr (Score::kAsked && !Score::kExpected) {
           Lanes<Real> square;
           TSGRAD_EACH_LANE square[l] = residual[l] * residual[l] - 1;
@@ -112,10 +108,11 @@ class ReshapedNormal {
   void put_expected_scores(const Cache& cache, const Contest<Real, true>& contest, std::size_t step, const Score& score) const {
     Lanes<Real> first, square;
     for (int k = 0; k < arms_; ++k) {
-      const Real* const location = cache.location.data() + row_of(k);
+      const Real* const shift = cache.shift.data() + row_of(k);
       const Real* const shrink = cache.shrink.data() + row_of(k);
-      const Real std = std_[step + k];
-      expect_residual(contest, k, [&](int l) { return location[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
+      const Real centre = centre_[k], std = std_[step + k];
+      expect_residual(
+          contest, k, [&](int l) { return centre + shift[l]; }, [&](int l) { return std * shrink[l]; }, first, square);
       put_score(cache, step, k, first, square, score);
     }
   }
@@ -126,6 +123,7 @@ class ReshapedNormal {
                                const Lanes<Real>& square, const Score& score) const {
     const Real* const shrink = cache.shrink.data() + row_of(k);
     const Real inverse = inverse_std_[step + k], half = half_[step + k], half_log = half_log_[step + k];
+    const Real moving = ratio_moves_[k];
     const Real* const ratio_location = cache.ratio_location.data() + row_of(k);
     const Real* const ratio_scale = cache.ratio_scale.data() + row_of(k);
     const std::size_t size = row_of(arms_);
@@ -137,7 +135,7 @@ class ReshapedNormal {
       const Real slope = first[l] * inverse;
       score.put(of_mean, l, slope * shrink[l]);
       score.put(of_variance, l, half * square[l]);
-      score.put(of_ratio, l, slope * ratio_location[l] - square[l] * ratio_scale[l]);
+      score.put(of_ratio, l, moving * (slope * ratio_location[l] - square[l] * ratio_scale[l]));
       score.put(of_decay, l, half_log * square[l]);
     }
   }

@@ -48,12 +48,12 @@ struct Run {
 
   // The belief after the arm's reward.
   void learn(const Kernel& kernel) {
-    Lanes<Real> counts, sums;
+    Lanes<Real> sums;
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      counts[l] = pulls[at] += 1, sums[l] = total[at] += kernel.arms.evidence(arm[l], reward[l]);
+      pulls[at] = plays[l], sums[l] = total[at] += kernel.arms.evidence(arm[l], reward[l]);
     }
-    kernel.law.renew(cache, arm, counts, sums);
+    kernel.law.renew(cache, arm, plays, sums);
   }
 
   Belief<Real> belief() const { return {pulls.data(), total.data()}; }
@@ -64,6 +64,7 @@ struct Run {
   Buffer<Real> scores;        // [row][lanes]
   Buffer<Real> final_pulls;   // [K][lanes], for `fin`
   Choice<Real> arm;
+  Lanes<Real> plays;                // how often the arm was played, this time too
   Lanes<Real> mean, reward, value;  // of the arm played; what the metric makes of it
 };
 
