@@ -34,19 +34,25 @@ class BernoulliArms {
       reward[l] = uniform_at<Real>(keys[l], turn[l], static_cast<std::uint32_t>(arm[l])) < mean[l] ? Real(1) : Real(0);
   }
 
-  // What a reward adds to the total of its arm.
-  Real evidence(int, Real reward) const { return reward; }
+  // What rewards add to the totals of their arms.
+  TSGRAD_INLINE Lanes<Real> evidence(const Choice<Real>&, const Lanes<Real>& reward) const { return reward; }
 
-  Real posterior_mean(int k, Real pulls, Real total) const {
-    const Real alpha = prior_alpha_[k] + total, beta = prior_beta_[k] + (pulls - total);
-    return alpha / (alpha + beta);
+  TSGRAD_INLINE Real posterior_mean(int k, Real pulls, Real total) const {
+    return expected(prior_alpha_[k], prior_beta_[k], pulls, total);
+  }
+
+  TSGRAD_INLINE Lanes<Real> posterior_means(const Choice<Real>& arm, const Lanes<Real>& pulls,
+                                            const Lanes<Real>& total) const {
+    const Lanes<Real> alpha = prior_alpha_.of(arm), beta = prior_beta_.of(arm);
+    Lanes<Real> mean;
+    TSGRAD_EACH_LANE mean[l] = expected(alpha[l], beta[l], pulls[l], total[l]);
+    return mean;
   }
 
   // Mean and standard deviation of the arm's expected reward, and how many rewards what is known is worth.
   void moments(const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total, Lanes<Real>& mean,
                Lanes<Real>& std, Lanes<Real>& strength) const {
-    Lanes<Real> alpha, beta;
-    TSGRAD_EACH_LANE alpha[l] = prior_alpha_[arm[l]], beta[l] = prior_beta_[arm[l]];
+    const Lanes<Real> alpha = prior_alpha_.of(arm), beta = prior_beta_.of(arm);
     TSGRAD_EACH_LANE {
       const Real successes = alpha[l] + total[l], failures = beta[l] + (pulls[l] - total[l]);
       strength[l] = successes + failures;
@@ -66,7 +72,12 @@ class BernoulliArms {
   const PerArm alpha, beta;  // as they were given
 
  private:
-  std::vector<Real> prior_alpha_, prior_beta_;  // [K]
+  static TSGRAD_INLINE Real expected(Real alpha, Real beta, Real pulls, Real total) {
+    const Real successes = alpha + total, failures = beta + (pulls - total);
+    return successes / (successes + failures);
+  }
+
+  ArmValues<Real> prior_alpha_, prior_beta_;
 };
 
 }  // namespace tsgrad

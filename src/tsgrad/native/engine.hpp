@@ -147,8 +147,9 @@ class Group {
     } else if (plan_.metric == Metric::kMean) {
       run.value = run.mean;
     } else {
-      TSGRAD_EACH_LANE
-        run.value[l] = kernel_.arms.posterior_mean(run.arm[l], run.plays[l] - 1, run.total[run.arm[l] * kLanes + l]);
+      Lanes<Real> pulls, total;
+      TSGRAD_EACH_LANE pulls[l] = run.plays[l] - 1, total[l] = run.total[run.arm[l] * kLanes + l];
+      run.value = kernel_.arms.posterior_means(run.arm, pulls, total);
     }
   }
 
@@ -216,7 +217,8 @@ class Group {
         kernel_.arms.rewards(reward_keys_, turn, arm, mean, reward);
         Real* const sum = seen_.data() + t * theta_.size() + row_of(k);
         const Real* const before = sum - theta_.size();
-        TSGRAD_EACH_LANE sum[l] = before[l] + kernel_.arms.evidence(k, reward[l]);
+        const Lanes<Real> evidence = kernel_.arms.evidence(arm, reward);
+        TSGRAD_EACH_LANE sum[l] = before[l] + evidence[l];
       }
     }
   }

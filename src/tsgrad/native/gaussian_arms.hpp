@@ -32,24 +32,34 @@ class GaussianArms {
   // Of the turns of arms: which play of its arm each is, counted from 1.
   void rewards(const Keys& keys, const Turns& turn, const Choice<Real>& arm, const Lanes<Real>& mean,
                Lanes<Real>& reward) const {
-    Lanes<Real> noise_std;
-    TSGRAD_EACH_LANE noise_std[l] = noise_std_[arm[l]];
+    const Lanes<Real> noise_std = noise_std_.of(arm);
     TSGRAD_EACH_LANE
       reward[l] = mean[l] + noise_std[l] * normal<Real>(keys[l], turn[l], static_cast<std::uint32_t>(arm[l]));
   }
 
-  // What a reward adds to the total of its arm: what it exceeds the prior mean by.
-  Real evidence(int k, Real reward) const { return reward - prior_mean_[k]; }
+  // What rewards add to the totals of their arms: what they exceed the prior mean by.
+  TSGRAD_INLINE Lanes<Real> evidence(const Choice<Real>& arm, const Lanes<Real>& reward) const {
+    Lanes<Real> excess = prior_mean_.of(arm);
+    TSGRAD_EACH_LANE excess[l] = reward[l] - excess[l];
+    return excess;
+  }
 
-  Real posterior_mean(int k, Real pulls, Real total) const {
-    return prior_mean_[k] + prior_ratio_[k] * total * (1 / (1 + prior_ratio_[k] * pulls));
+  TSGRAD_INLINE Real posterior_mean(int k, Real pulls, Real total) const {
+    return expected(prior_mean_[k], prior_ratio_[k], pulls, total);
+  }
+
+  TSGRAD_INLINE Lanes<Real> posterior_means(const Choice<Real>& arm, const Lanes<Real>& pulls,
+                                            const Lanes<Real>& total) const {
+    const Lanes<Real> centre = prior_mean_.of(arm), ratio = prior_ratio_.of(arm);
+    Lanes<Real> mean;
+    TSGRAD_EACH_LANE mean[l] = expected(centre[l], ratio[l], pulls[l], total[l]);
+    return mean;
   }
 
   // Mean and standard deviation of the arm's expected reward, and how many rewards what is known is worth.
   void moments(const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total, Lanes<Real>& mean,
                Lanes<Real>& std, Lanes<Real>& strength) const {
-    Lanes<Real> centre, spread, ratio;
-    TSGRAD_EACH_LANE centre[l] = prior_mean_[arm[l]], spread[l] = prior_std_[arm[l]], ratio[l] = prior_ratio_[arm[l]];
+    const Lanes<Real> centre = prior_mean_.of(arm), spread = prior_std_.of(arm), ratio = prior_ratio_.of(arm);
     TSGRAD_EACH_LANE {
       const Real share = 1 / (1 + ratio[l] * pulls[l]);
       mean[l] = centre[l] + ratio[l] * total[l] * share;
@@ -66,7 +76,11 @@ class GaussianArms {
   const PerArm prior_mean, prior_std, noise_std;  // as they were given
 
  private:
-  std::vector<Real> prior_mean_, prior_std_, noise_std_, prior_ratio_;  // [K]
+  static TSGRAD_INLINE Real expected(Real centre, Real ratio, Real pulls, Real total) {
+    return centre + ratio * total * (1 / (1 + ratio * pulls));
+  }
+
+  ArmValues<Real> prior_mean_, prior_std_, noise_std_, prior_ratio_;
 };
 
 }  // namespace tsgrad

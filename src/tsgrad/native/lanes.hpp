@@ -40,6 +40,32 @@ struct alignas(64) Lanes {
 template <class Real>
 using Choice = Lanes<typename Bits<Real>::Integer>;
 
+// One number an arm, [K], that lanes look up for their own arm. Where all arms have the same, as they mostly do, nothing
+// is looked up: that takes longer than most of what is done with it.
+template <class Real>
+class ArmValues {
+ public:
+  void push_back(Real value) {
+    alike_ = alike_ && (values_.empty() || value == values_[0]);
+    values_.push_back(value);
+  }
+
+  Real operator[](int k) const { return values_[k]; }
+
+  TSGRAD_INLINE Lanes<Real> of(const Choice<Real>& arm) const {
+    Lanes<Real> found;
+    if (alike_)
+      found.fill(values_[0]);
+    else
+      TSGRAD_EACH_LANE found[l] = values_[arm[l]];
+    return found;
+  }
+
+ private:
+  std::vector<Real> values_;
+  bool alike_ = true;
+};
+
 // Which play of an arm it is, for each episode, counted from 1.
 using Turns = Lanes<std::uint32_t>;
 

@@ -29,19 +29,18 @@ class Oracle {
 
   // The reward of the arm it plays, and what the oracle expected of it, having seen nothing but its own rewards.
   void play(const Keys& reward_keys, Lanes<Real>& reward, Lanes<Real>& expected) {
-    Lanes<Real> plays, sums;
+    Lanes<Real> pulls, plays, total;
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      plays[l] = pulls_[at] + 1, sums[l] = total_[at];
+      pulls[l] = pulls_[at], total[l] = total_[at];
+      plays[l] = pulls[l] + 1;
     }
     arms_.rewards(reward_keys, turns(plays), arm, mean, reward);
-    TSGRAD_EACH_LANE {
-      expected[l] = arms_.posterior_mean(arm[l], plays[l] - 1, sums[l]);
-      sums[l] += arms_.evidence(arm[l], reward[l]);
-    }
+    expected = arms_.posterior_means(arm, pulls, total);
+    const Lanes<Real> evidence = arms_.evidence(arm, reward);
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      pulls_[at] = plays[l], total_[at] = sums[l];
+      pulls_[at] = plays[l], total_[at] = total[l] + evidence[l];
     }
   }
 

@@ -59,8 +59,8 @@ class ReshapedNormal {
   }
 
   void renew(Cache& cache, const Choice<Real>& arm, const Lanes<Real>& pulls, const Lanes<Real>& total) const {
-    Lanes<Real> prior_shift, ratio, shift, shrink, of_location, of_scale;
-    TSGRAD_EACH_LANE prior_shift[l] = shift_[arm[l]], ratio[l] = ratio_[arm[l]];
+    const Lanes<Real> prior_shift = shift_.of(arm), ratio = ratio_.of(arm);
+    Lanes<Real> shift, shrink, of_location, of_scale;
     TSGRAD_EACH_LANE {
       const Real share = 1 / (1 + ratio[l] * pulls[l]);
       shift[l] = (prior_shift[l] + ratio[l] * total[l]) * share;
@@ -142,7 +142,7 @@ class ReshapedNormal {
 
   const int arms_;
   std::vector<ScoreRows> score_;
-  std::vector<Real> centre_, shift_, ratio_, ratio_moves_;  // [K]; the prior mean is the model's and a shift
+  ArmValues<Real> centre_, shift_, ratio_, ratio_moves_;   // the prior mean is the model's and a shift
   std::vector<Real> std_, inverse_std_, half_, half_log_;  // [T][K]
 };
 

@@ -48,10 +48,11 @@ struct Run {
 
   // The belief after the arm's reward.
   void learn(const Kernel& kernel) {
+    const Lanes<Real> evidence = kernel.arms.evidence(arm, reward);
     Lanes<Real> sums;
     TSGRAD_EACH_LANE {
       const std::size_t at = arm[l] * kLanes + l;
-      pulls[at] = plays[l], sums[l] = total[at] += kernel.arms.evidence(arm[l], reward[l]);
+      pulls[at] = plays[l], sums[l] = total[at] += evidence[l];
     }
     kernel.law.renew(cache, arm, plays, sums);
   }
