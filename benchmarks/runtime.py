@@ -54,7 +54,9 @@ TIMED = {
     "top two, bernoulli": (BERNOULLI, tg.TopTwoThompson()),
     "A/B test, bernoulli": (BERNOULLI, tg.ABTest()),
     "residual horizon, bernoulli": (BERNOULLI, tg.ResidualHorizon(after=1000)),
+    "residual horizon, in batches": (BERNOULLI, tg.ResidualHorizon(after=1000)),
 }
+BATCHED = {"residual horizon, in batches": 1000}  # users a batch; the others learn of every reward at once
 TABLED = (tg.FiniteHorizonGittins, tg.BayesUCB)
 
 
@@ -85,7 +87,9 @@ def time_decisions(folder):
     for name, (problem, policy) in TIMED.items():
         path = folder / "policy.json"
         horizon = SHORT if isinstance(policy, TABLED) else HORIZON
-        tg.write_policy(path, moved(policy, 0), problem=problem, horizon=horizon)
+        conditions = tg.Conditions(batch=BATCHED.get(name, 1))
+        steps = horizon // BATCHED.get(name, 1)
+        tg.write_policy(path, moved(policy, 0), problem=problem, horizon=steps, conditions=conditions)
         agent = Agent.load(path, seed=0)
         rng = np.random.default_rng(0)
         for _ in range(60):

@@ -76,7 +76,6 @@ from .policies import parameter_names as parameter_names
 from .policies import parameter_vector as parameter_vector
 from .policies import pretrained as pretrained
 from .policies import with_parameters as with_parameters
-from .policies import write_policy as write_policy
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
@@ -111,6 +110,7 @@ from .simulation import Workers as Workers
 from .simulation import Workload as Workload
 from .simulation import engines as engines
 from .simulation import simulate as simulate
+from .simulation import write_policy as write_policy
 from .streams import Address as Address
 from .streams import Purpose as Purpose
 from .streams import Stream as Stream

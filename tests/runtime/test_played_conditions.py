@@ -44,6 +44,22 @@ def test_a_floor_is_part_of_chances_and_choices():
     assert np.max(np.abs(counts - shares) / np.sqrt(shares * (1 - shares) / 20_000)) < z_bound(3)
 
 
+@pytest.mark.parametrize("rival", [tg.ExploreThenCommit(), tg.BatchKnowledgeGradient(), tg.ResidualHorizon()])
+def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_path):
+    """Its first batch, served, has the shares of the simulator's first step, for every one of its users."""
+    problem = tg.BernoulliBandit(alpha=[1.0, 1.0, 2.0], beta=[1.0, 1.0, 2.0])
+    users = {"batch": 10_000, "after": 100_000}
+    tg.write_policy(tmp_path / "policy.json", rival, problem=problem, horizon=3, conditions=tg.Conditions(**users))
+    served = Agent.load(tmp_path / "policy.json", seed=0)
+    in_proportion = tg.Conditions(allocation="proportional", **users)
+    simulated = tg.simulate(problem, rival, horizon=3, episodes=1, seed=0, conditions=in_proportion)
+    shares = served.shares(served.scene())
+    assert served.artefact.horizon == 30_000
+    for decision in served.decide(users=40):
+        assert decision.propensity == shares[served.index[decision.arm]]
+    assert np.max(np.abs(10_000 * shares - simulated.traffic[0])) < 1  # rounded to whole users there
+
+
 def test_arms_come_and_go():
     one = agent(4, available=[[1, 2], [1, 4], [3, 4]])
     assert one.scene().arms_left.tolist() == [2, 4, 2]

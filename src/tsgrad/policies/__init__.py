@@ -52,7 +52,6 @@ from tsgrad.policies.rl2 import RL2, RL2Policy
 from tsgrad.policies.shifted import shifted
 from tsgrad.policies.soft_elim import SoftElim
 from tsgrad.policies.thompson import Thompson
-from tsgrad.policies.written import policy_content, write_policy
 
 __all__ = [
     "RL2",
@@ -102,11 +101,9 @@ __all__ = [
     "load",
     "parameter_names",
     "parameter_vector",
-    "policy_content",
     "prepared",
     "pretrained",
     "shifted",
     "split",
     "with_parameters",
-    "write_policy",
 ]

@@ -25,6 +25,7 @@ from tsgrad.simulation.engines import (
 )
 from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulated, simulation_engine, why_not_native
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
+from tsgrad.simulation.policy_files import policy_content, write_policy
 from tsgrad.simulation.ray_workers import RayWorkers, all_workers
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
@@ -92,6 +93,7 @@ __all__ = [
     "from_live_rollout",
     "over_blocks",
     "play",
+    "policy_content",
     "ready_for",
     "redraw_instance",
     "regret",
@@ -103,4 +105,5 @@ __all__ = [
     "start",
     "take_step",
     "why_not_native",
+    "write_policy",
 ]

@@ -15,7 +15,8 @@ import pydantic
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import DAMAGED_ARCHIVE, TEMPORARY, Taken, read_json, write_json, write_text, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.policies import load, policy_content
+from tsgrad.policies import load
+from tsgrad.simulation import policy_content
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import Configuration, configuration_toml, read_configuration
 
@@ -141,7 +142,7 @@ class RunFolder:
     def finish(self, run: Run) -> None:
         """Writes what the run found."""
         self._write_history(run.history, run.provenance)
-        last = policy_content(run.last, run.problem, run.provenance["horizon"])
+        last = policy_content(run.last, run.problem, run.provenance["horizon"], conditions=run.conditions)
         write_json(self.path / "last.json", "policy", {**run.provenance, **last})
         run.save(self.path / "policy.json")
         write_json(

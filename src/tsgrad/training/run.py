@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tsgrad.artefact import write_json
 from tsgrad.evaluate.digits import common_decimals
-from tsgrad.policies import SamplingPolicy, policy_content
+from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import registered_name
-from tsgrad.simulation import EVERY_USER, Conditions
+from tsgrad.simulation import EVERY_USER, Conditions, policy_content
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -81,11 +81,15 @@ class Run(NamedTuple):
             known["regret"] -= self.gain
             known |= {"gain": self.gain, "gain_standard_error": self.gain_standard_error}
         start = {"policy": registered_name(type(self.start)), **self.provenance}
-        horizon = self.provenance["horizon"]
-        users = self.conditions.users(horizon)
-        content = policy_content(self.policy, self.problem, horizon, arms, lineage or [start], known, users)
-        if self.conditions.table:
-            content["conditions"] = self.conditions.table
+        content = policy_content(
+            self.policy,
+            self.problem,
+            self.provenance["horizon"],
+            conditions=self.conditions,
+            arms=arms,
+            lineage=lineage or [start],
+            expected=known,
+        )
         return {**self.provenance, **content}
 
     def plot(self) -> "Figure":

@@ -1,4 +1,4 @@
-"""Policy files that can be played: the policy, what it prepares to be, its problem, horizon and arm names."""
+"""Policy files that can be played: the policy, what it prepares to be, its problem, horizon, conditions, arm names."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from tsgrad.artefact import write_json
-from tsgrad.checks import BadInput, check_count, check_path
-from tsgrad.policies.base import Policy, prepared
+from tsgrad.checks import BadInput, check_path, check_type
+from tsgrad.policies import Policy
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import registered_name, to_data
+from tsgrad.simulation.conditions import EVERY_USER, Conditions
+from tsgrad.simulation.episodes import ready_for
+from tsgrad.simulation.workload import Workload, WorkloadOptions
+from tsgrad.streams import Purpose
 from tsgrad_runtime.policies import NOT_PLAYED
 
 
@@ -19,6 +23,7 @@ def write_policy(
     *,
     problem: AnyProblem,
     horizon: int,
+    conditions: Conditions = EVERY_USER,
     arms: Sequence[str] | None = None,
     lineage: Sequence[dict[str, Any]] = (),
     expected: dict[str, float] | None = None,
@@ -27,16 +32,18 @@ def write_policy(
 
     Args:
         path: of the file, JSON.
-        policy: what is to be played; tables of indices are computed here, and written with it.
+        policy: what is to be played; tables of indices and what else it plans for its experiment are computed here, and
+            written with it.
         problem: what it plays; policies see its model.
-        horizon: decisions of an experiment.
+        horizon: steps of the experiment: decisions, or batches of them where `conditions` say so.
+        conditions: those of the experiment.
         arms: their names; their numbers unless given.
         lineage: what the policy was trained from, the latest first.
         expected: the regret to expect, with its standard error, and whatever else is known of the policy.
 
     Raises:
-        BadInput: if the policy can't play the problem, if it is for simulation alone, as information-directed sampling
-            is, or if `arms` are not as many different names as there are arms.
+        BadInput: if the policy can't play the problem under its conditions, if it is for simulation alone, as
+            information-directed sampling is, or if `arms` are not as many different names as there are arms.
 
     >>> import tempfile, tsgrad as tg
     >>> from tsgrad_runtime import Agent
@@ -52,7 +59,9 @@ def write_policy(
     ['red', 'blue']
 
     """
-    content = policy_content(policy, problem, horizon, arms, lineage, expected)
+    content = policy_content(
+        policy, problem, horizon, conditions=conditions, arms=arms, lineage=lineage, expected=expected
+    )
     kind = content.get("plays", content["policy"])["kind"]
     if kind in NOT_PLAYED:
         raise BadInput(f"policy {kind!r} can't be played, and is not written: {NOT_PLAYED[kind]}")
@@ -63,15 +72,20 @@ def policy_content(
     policy: Policy,
     problem: AnyProblem,
     horizon: int,
+    *,
+    conditions: Conditions = EVERY_USER,
     arms: Sequence[str] | None = None,
     lineage: Sequence[dict[str, Any]] = (),
     expected: dict[str, float] | None = None,
-    users: int | None = None,
 ) -> dict[str, Any]:
-    """What a policy file holds; `users` is the horizon in users, where its steps are batches of them."""
-    horizon = check_count("horizon", horizon, least=1)
-    ready = prepared(policy, problem, horizon if users is None else users)
-    content: dict[str, Any] = {"policy": to_data(policy), "problem": to_data(problem), "horizon": horizon}
+    """What a policy file holds; arguments as of `write_policy`."""
+    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=50)")
+    experiment: WorkloadOptions = {"horizon": horizon, "episodes": 1, "seed": 0, "conditions": conditions}
+    workload = Workload.of(Purpose.EVALUATION, {**experiment, "precision": "float64"})  # as the runtime computes
+    ready = ready_for(problem, policy, workload)
+    content: dict[str, Any] = {"policy": to_data(policy), "problem": to_data(problem), "horizon": workload.horizon}
+    if conditions.table:
+        content["conditions"] = conditions.table
     if registered_name(type(ready)) is not None and to_data(ready) != content["policy"]:
         content["plays"] = to_data(ready)
     if arms is not None:
