@@ -23,8 +23,6 @@ from pathlib import Path
 import numpy as np
 
 import tsgrad as tg
-from tsgrad.live import read_log
-from tsgrad.live.export import export_ledger
 from tsgrad_runtime.ledger import Ledger
 
 STEPS = 14  # the shop learns twice a day
@@ -39,7 +37,7 @@ RIVALS = {
 
 def halves(path):
     """The log as two, every other row each: one to learn the prior from, one that says what is true."""
-    table = {name: column for name, column in read_log(path).items() if name in ("item_id", "click")}
+    table = {name: column for name, column in tg.read_log(path).items() if name in ("item_id", "click")}
     return [{name: column[start::2] for name, column in table.items()} for start in range(2)]
 
 
@@ -174,7 +172,7 @@ def main():
         earned = shop.week(rates, seed=0)
         (folder / "live.html").write_text(shop.ask("GET", "/live"), encoding="utf-8")
     ledger = Ledger(url)
-    rows = export_ledger(ledger, folder / "log.parquet")
+    rows = tg.export_ledger(ledger, folder / "log.parquet")
     print(f"{rows} decisions, {earned} clicks; its page is {folder / 'live.html'}")
     shown = max(rates, key=rates.get)
     print(f"Had item {shown} been shown to all:\n{tg.evaluate_log(folder / 'log.parquet', target={shown: 1.0})}")

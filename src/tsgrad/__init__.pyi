@@ -24,6 +24,7 @@ from .experiments import sweep as sweep
 from .laws import BetaLaw as BetaLaw
 from .laws import CategoricalLaw as CategoricalLaw
 from .laws import GammaLaw as GammaLaw
+from .laws import InOrder as InOrder
 from .laws import Law as Law
 from .laws import NormalGammaLaw as NormalGammaLaw
 from .laws import NormalLaw as NormalLaw
@@ -31,8 +32,12 @@ from .laws import OrderedLaw as OrderedLaw
 from .laws import ProductLaw as ProductLaw
 from .live import FittedPrior as FittedPrior
 from .live import LogEstimate as LogEstimate
+from .live import Retuned as Retuned
+from .live import Robustness as Robustness
 from .live import evaluate_log as evaluate_log
+from .live import export_ledger as export_ledger
 from .live import fit_prior as fit_prior
+from .live import read_log as read_log
 from .live import retune as retune
 from .live import robustness as robustness
 from .policies import RL2 as RL2
@@ -79,6 +84,7 @@ from .policies import with_parameters as with_parameters
 from .problems import ArmMoments as ArmMoments
 from .problems import BallBandit as BallBandit
 from .problems import BernoulliBandit as BernoulliBandit
+from .problems import BetaArm as BetaArm
 from .problems import Context as Context
 from .problems import Contexts as Contexts
 from .problems import DriftingArms as DriftingArms
@@ -90,6 +96,7 @@ from .problems import IndependentArms as IndependentArms
 from .problems import LinearBandit as LinearBandit
 from .problems import LogisticBandit as LogisticBandit
 from .problems import Misspecified as Misspecified
+from .problems import NormalArm as NormalArm
 from .problems import PoissonBandit as PoissonBandit
 from .problems import Problem as Problem
 from .problems import SummedArms as SummedArms

@@ -221,7 +221,7 @@ def _not_native(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[E
     (estimator,) = estimators
     if estimator.metric_name not in native.METRICS or estimator.baseline_name not in native.BASELINES:
         return f"it has no kernel for {estimator.name}"
-    if estimator.score == "conditional" and kernel.law not in native.CONDITIONAL_LAWS:
+    if estimator.score == "conditional" and not kernel.conditional:
         return f"it has no kernel for the conditional score of {type(policy).__name__}: use score='draw'"
     return None if estimator.world == "true" else "it reads the true world"
 

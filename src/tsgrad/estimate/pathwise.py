@@ -103,10 +103,10 @@ def pathwise_gradient(
         total = jnp.sum(metric.rewards(episode, rollout)) + final
         return total, (rollout, regret(instance, model, rollout).total)
 
-    slope, (rollout, lost) = jax.grad(earned, has_aux=True)(moving)
+    slope, (rollout, regrets) = jax.grad(earned, has_aux=True)(moving)
     gradient = ravel_pytree(slope)[0]
     if not member:
-        return gradient, lost, None
+        return gradient, regrets, None
     noise = address.noise(Stream.MEMBER)
 
     def one_of(t: Any, counts: Float[Array, "K"]) -> Float[Array, "K"]:
@@ -115,4 +115,4 @@ def pathwise_gradient(
         return (arm == jnp.arange(counts.shape[0])).astype(counts.dtype)
 
     counts = jax.lax.stop_gradient(rollout.arm)
-    return gradient, lost, rollout._replace(arm=jax.vmap(one_of)(rollout.t, counts))
+    return gradient, regrets, rollout._replace(arm=jax.vmap(one_of)(rollout.t, counts))

@@ -181,6 +181,7 @@ def diagnose(
 
     """
     check_share("level", level)
+    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=50)")
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     if not isinstance(episodes, Recorded):
         if horizon is None:

@@ -218,6 +218,7 @@ def variance_study(
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     horizon = check_count("horizon", horizon, least=1)
     episodes = check_count("episodes", episodes, least=2)
+    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=50)")
     check_workers(workers)
     if not parameter_names(policy):
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")

@@ -66,6 +66,11 @@ class InOrder(NamedTuple):
 
     A law begins at its first mark and ends at its last, and between any two that follow each other its density is as
     hard to follow by a polynomial.
+
+    Attributes:
+        marks: of each arm, [mark, K].
+        log_density: from points [n, K], or [n, 1] for all arms, to each arm's log-density there.
+
     """
 
     marks: Float[Array, "m K"]

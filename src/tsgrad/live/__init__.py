@@ -1,5 +1,6 @@
 """From logs to a running experiment, and back: priors from logs, what a policy would have earned, ledgers as tables."""
 
+from tsgrad.live.export import export_ledger
 from tsgrad.live.fit import FittedPrior, fit_prior
 from tsgrad.live.log import read_log
 from tsgrad.live.off_policy import LogEstimate, evaluate_log
@@ -12,6 +13,7 @@ __all__ = [
     "Retuned",
     "Robustness",
     "evaluate_log",
+    "export_ledger",
     "fit_prior",
     "read_log",
     "retune",

@@ -43,7 +43,19 @@ def exported(ledger: "Ledger") -> dict[str, list[Any]]:
 
 
 def export_ledger(ledger: "Ledger", out: str | Path) -> int:
-    """Writes the table as Parquet or CSV, by the ending of the file's name; how many rows there are."""
+    """Writes all decisions of a ledger with what came of them, a row each.
+
+    Args:
+        ledger: such as `tsgrad_runtime.ledger.Ledger("sqlite:///experiment.db")`.
+        out: the file, Parquet or CSV by the ending of its name.
+
+    Returns:
+        How many rows there are.
+
+    Raises:
+        BadInput: if the name ends otherwise.
+
+    """
     with needs_extra("live"):
         import pyarrow
         from pyarrow import csv, parquet

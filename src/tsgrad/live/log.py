@@ -17,6 +17,15 @@ def read_log(log: str | Path | Mapping[str, Any]) -> Table:
     Args:
         log: a CSV or Parquet file, or a mapping from names of columns to values, such as a dictionary or a data frame.
 
+    Returns:
+        The columns, by name.
+
+    Raises:
+        BadInput: if there is no such file, or it is no table.
+
+    >>> read_log({"arm": ["red", "blue"], "reward": [1, 0]})["reward"]
+    array([1, 0])
+
     """
     if isinstance(log, str | Path):
         return _from_file(check_path("log", log))

@@ -22,7 +22,6 @@ from tsgrad.problems import (
 )
 from tsgrad.simulation import EVERY_USER, Conditions
 
-JudgedProblem = GaussianBandit | BernoulliBandit | PoissonBandit
 FACTORS = {"a quarter of": 0.25, "half of": 0.5, "twice": 2.0, "four times": 4.0}
 LATER = (0.05, 0.2)  # of the horizon
 MOST_STEPS_LATER = 50
@@ -79,9 +78,14 @@ def scenarios(
             yield Scenario(f"Arms drift, by {said} in all", drifting, horizon, conditions)
 
 
+def has_scenarios(problem: AnyProblem) -> bool:
+    """Whether it is known what a problem would be if its prior were another: `with_strength` knows its model."""
+    return with_strength.dispatch(type(problem.model)) is not with_strength.dispatch(object)
+
+
 def judged(problem: AnyProblem) -> Any:
     """The model of a problem that scenarios are known for; refused where they are not."""
-    if not isinstance(problem.model, JudgedProblem):
+    if not has_scenarios(problem):
         raise BadInput(f"problem must be a Gaussian, Bernoulli or Poisson bandit, got {type(problem.model).__name__}")
     return problem.model
 

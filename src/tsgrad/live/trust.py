@@ -41,7 +41,12 @@ class Kept(NamedTuple):
 
 
 class Robustness(NamedTuple):
-    """What is left of a gain in every scenario; as assumed first. Prints as one sentence each, and what follows."""
+    """What is left of a gain in every scenario. Prints as one sentence each, and what follows.
+
+    Attributes:
+        scenarios: what is left in each; as assumed first.
+
+    """
 
     scenarios: list[Kept]
 

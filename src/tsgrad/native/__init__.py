@@ -7,7 +7,6 @@ engine.
 
 from tsgrad.native.kernels import (
     BASELINES,
-    CONDITIONAL_LAWS,
     METRICS,
     Kernel,
     compiled,
@@ -20,7 +19,6 @@ from tsgrad.native.kernels import (
 
 __all__ = [
     "BASELINES",
-    "CONDITIONAL_LAWS",
     "METRICS",
     "Kernel",
     "compiled",

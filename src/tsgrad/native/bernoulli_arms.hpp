@@ -61,7 +61,7 @@ class BernoulliArms {
     }
   }
 
-  // What an index depends on, as in tsgrad/policies/index.py.
+  // What an index depends on, as in tsgrad/problems/tabled.py.
   static std::size_t cell(Real pulls, Real total) {
     const std::size_t count = static_cast<std::size_t>(pulls);
     return count * (count + 1) / 2 + static_cast<std::size_t>(total);

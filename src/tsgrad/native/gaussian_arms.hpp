@@ -61,14 +61,13 @@ class GaussianArms {
                Lanes<Real>& std, Lanes<Real>& strength) const {
     const Lanes<Real> centre = prior_mean_.of(arm), spread = prior_std_.of(arm), ratio = prior_ratio_.of(arm);
     TSGRAD_EACH_LANE {
-      const Real share = 1 / (1 + ratio[l] * pulls[l]);
-      mean[l] = centre[l] + ratio[l] * total[l] * share;
-      std[l] = spread[l] * std::sqrt(share);
+      mean[l] = expected(centre[l], ratio[l], pulls[l], total[l]);
+      std[l] = spread[l] * std::sqrt(1 / (1 + ratio[l] * pulls[l]));
       strength[l] = pulls[l] + 1 / ratio[l];
     }
   }
 
-  // What an index depends on, as in tsgrad/policies/index.py.
+  // What an index depends on, as in tsgrad/problems/tabled.py.
   static std::size_t cell(Real pulls, Real) { return static_cast<std::size_t>(pulls); }
   static std::size_t cells(std::size_t horizon) { return horizon; }
 

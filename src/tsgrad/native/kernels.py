@@ -26,7 +26,6 @@ from tsgrad.streams import Purpose
 
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
 BASELINES = ("null", "oracle", "self")
-CONDITIONAL_LAWS = ("reshaped-normal", "reshaped-beta", "bonus")  # that have the conditional score
 
 _BLOCKS_A_CALL = 1024  # bounds what a call gives back, however many episodes are asked for
 
@@ -37,7 +36,8 @@ class Kernel(NamedTuple):
     """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name.
 
     A field of the policy has one number per arm, or none where arms share it; `parameters` are the fields that a
-    gradient is taken in, in the order of the policy's parameter vector.
+    gradient is taken in, in the order of the policy's parameter vector. Whether the law has the conditional score, and
+    whether it asks how long arms stay, is said beside it.
     """
 
     arms: str
@@ -45,6 +45,8 @@ class Kernel(NamedTuple):
     problem: Fields
     policy: Fields
     parameters: tuple[str, ...]
+    conditional: bool
+    scheduled: bool
 
 
 @functools.cache
@@ -106,20 +108,31 @@ def _index(problem: Any, policy: IndexPolicy) -> Fields:
     return _fields(policy, "table", "spread")
 
 
-# What kernels there are: the arms of a problem with their fields, and the law of a policy over them with its own.
+class _Law(NamedTuple):
+    """A law as its header names it, the fields it takes of a policy, and what else it has; see `Kernel`."""
+
+    name: str
+    fields: Callable[[Any, Any], Fields]
+    conditional: bool = False
+    scheduled: bool = False
+
+
+_BONUS = _Law("bonus", _bonus, conditional=True, scheduled=True)
+
+# What kernels there are: the arms of a problem with their fields, and the law of a policy over them.
 _ARMS: dict[type, tuple[str, Callable[[Any], Fields]]] = {
     GaussianBandit: ("gaussian", _gaussian),
     BernoulliBandit: ("bernoulli", _bernoulli),
 }
-_LAWS: dict[tuple[type, type], tuple[str, Callable[[Any, Any], Fields]]] = {
-    (GaussianBandit, Thompson): ("reshaped-normal", _plain_normal),
-    (GaussianBandit, ReshapedGaussian): ("reshaped-normal", _reshaped_normal),
-    (GaussianBandit, Bonus): ("bonus", _bonus),
-    (GaussianBandit, IndexPolicy): ("index", _index),
-    (BernoulliBandit, Thompson): ("reshaped-beta", _plain_beta),
-    (BernoulliBandit, ReshapedBernoulli): ("reshaped-beta", _reshaped_beta),
-    (BernoulliBandit, Bonus): ("bonus", _bonus),
-    (BernoulliBandit, IndexPolicy): ("index", _index),
+_LAWS: dict[tuple[type, type], _Law] = {
+    (GaussianBandit, Thompson): _Law("reshaped-normal", _plain_normal),
+    (GaussianBandit, ReshapedGaussian): _Law("reshaped-normal", _reshaped_normal, conditional=True),
+    (GaussianBandit, Bonus): _BONUS,
+    (GaussianBandit, IndexPolicy): _Law("index", _index),
+    (BernoulliBandit, Thompson): _Law("reshaped-beta", _plain_beta),
+    (BernoulliBandit, ReshapedBernoulli): _Law("reshaped-beta", _reshaped_beta, conditional=True),
+    (BernoulliBandit, Bonus): _BONUS,
+    (BernoulliBandit, IndexPolicy): _Law("index", _index),
 }
 
 
@@ -131,13 +144,14 @@ def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     ('gaussian', 'reshaped-normal', array([0., 0.]))
     """
     model = problem.model
-    found = _LAWS.get((type(model), type(policy)))
-    if found is None or model is not problem.truth:
+    law = _LAWS.get((type(model), type(policy)))
+    if law is None or model is not problem.truth:
         return None
-    (arms, problem_fields), (law, policy_fields) = _ARMS[type(model)], found
+    arms, problem_fields = _ARMS[type(model)]
     names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
     parameters = tuple(dict.fromkeys(name.partition("[")[0] for name in names))
-    return Kernel(arms, law, problem_fields(model), policy_fields(model, policy), parameters)
+    fields = problem_fields(model), law.fields(model, policy)
+    return Kernel(arms, law.name, *fields, parameters, law.conditional, law.scheduled)
 
 
 def processors() -> int:
@@ -186,7 +200,7 @@ def _calls(
     """
     arms = next(iter(kernel.problem.values())).size
     mask = None if available is None else _check_available(available, horizon, arms)
-    schedule = {} if mask is None or kernel.law != "bonus" else {"arms_left": _arms_left(mask)}
+    schedule = {} if mask is None or not kernel.scheduled else {"arms_left": _arms_left(mask)}
     blocks = -(-episodes // compiled().BLOCK)
     for first in range(first_block, blocks, _BLOCKS_A_CALL):
         yield {

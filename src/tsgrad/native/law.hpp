@@ -1,4 +1,4 @@
-// What laws are made of. A law is a class template over its arms; CONTRIBUTING.md has a skeleton. It says
+// What laws are made of. A law is a class template over its arms; docs/guides/add-a-native-law.md has a skeleton. It says
 //
 //   kName, kScored         what Python calls it; whether it has a score, hence gradients
 //   kConditional           whether it has the conditional score too: what is expected of the score given who won

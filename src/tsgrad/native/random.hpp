@@ -11,7 +11,7 @@
 namespace tsgrad {
 
 constexpr int kLanes = 16;    // episodes in a group: a fixed width, so that no result depends on the machine's
-constexpr int kBlock = 256;   // episodes in a block, as in tsgrad/simulation/blocks.py
+constexpr int kBlock = 256;   // episodes in a block, as in tsgrad/simulation/workload.py
 
 // A loop over the episodes of a group. They have nothing to do with each other, which spares the compiler the checks
 // that arrays don't overlap.

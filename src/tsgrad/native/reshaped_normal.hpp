@@ -142,7 +142,8 @@ class ReshapedNormal {
 
   const int arms_;
   std::vector<ScoreRows> score_;
-  ArmValues<Real> centre_, shift_, ratio_, ratio_moves_;   // the prior mean is the model's and a shift
+  ArmValues<Real> shift_, ratio_;                          // the prior mean is the model's and a shift
+  std::vector<Real> centre_, ratio_moves_;                 // [K]
   std::vector<Real> std_, inverse_std_, half_, half_log_;  // [T][K]
 };
 

@@ -46,7 +46,7 @@ struct Run {
     kernel.law.start(cache);
   }
 
-  // The belief after the arm's reward.
+  // The belief after the arm's reward; `arm`, `plays` and `reward` are those of the last step.
   void learn(const Kernel& kernel) {
     const Lanes<Real> evidence = kernel.arms.evidence(arm, reward);
     Lanes<Real> sums;

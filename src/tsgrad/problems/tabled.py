@@ -11,7 +11,13 @@ from tsgrad.problems.base import IndependentArms
 
 
 class NormalArm(NamedTuple):
-    """An arm with a normal prior and normal rewards; its cell is how often it was pulled."""
+    """An arm with a normal prior and normal rewards; its cell is how often it was pulled.
+
+    Attributes:
+        prior_std: the prior's standard deviation.
+        noise_std: that of a reward around its mean.
+
+    """
 
     prior_std: float
     noise_std: float
@@ -31,7 +37,13 @@ class NormalArm(NamedTuple):
 
 
 class BetaArm(NamedTuple):
-    """An arm with a beta prior that pays one or nothing; its cell is n (n + 1) / 2 + successes, n its pulls."""
+    """An arm with a beta prior that pays one or nothing; its cell is n (n + 1) / 2 + successes, n its pulls.
+
+    Attributes:
+        alpha: of the prior.
+        beta: of the prior.
+
+    """
 
     alpha: float
     beta: float

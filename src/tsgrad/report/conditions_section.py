@@ -20,12 +20,12 @@ def conditions_section(conditions: Conditions, comparison: Comparison, trained: 
     if not conditions.every_user:
         blind = min(horizon, 1 + (conditions.delay if isinstance(conditions.delay, int) else 0))
         batches = "The first batch is blind" if blind == 1 else f"The first {blind} batches are blind"
-        lost = [float(one.regret_over_time[blind - 1]) for one in (result, plain)]
-        rest = [one.regret - cost for one, cost in zip((result, plain), lost, strict=True)]
+        blind_regret = [float(one.regret_over_time[blind - 1]) for one in (result, plain)]
+        rest = [one.regret - cost for one, cost in zip((result, plain), blind_regret, strict=True)]
         paragraphs.append(
-            f"{batches}: nothing is known yet. That costs {fixed(lost[0], digits)} of the trained policy's"
-            f" {fixed(result.regret, digits)}, and {fixed(lost[1], digits)} of the {fixed(plain.regret, digits)} of"
-            f" {comparison.reference}. What can be influenced is the rest: {fixed(rest[0], digits)} where"
+            f"{batches}: nothing is known yet. That costs {fixed(blind_regret[0], digits)} of the trained policy's"
+            f" {fixed(result.regret, digits)}, and {fixed(blind_regret[1], digits)} of the"
+            f" {fixed(plain.regret, digits)} of {comparison.reference}. What can be influenced is the rest: {fixed(rest[0], digits)} where"
             f" {comparison.reference} has {fixed(rest[1], digits)}."
         )
     if conditions.after is not None:

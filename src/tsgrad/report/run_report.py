@@ -13,7 +13,7 @@ from tsgrad.evaluate import Comparison, compare
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
 from tsgrad.experiments import Rivals, applicable_rivals, rivals_of_experiments
 from tsgrad.live import robustness as measured
-from tsgrad.live.scenarios import JudgedProblem
+from tsgrad.live.scenarios import has_scenarios
 from tsgrad.policies import Bonus, Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
@@ -83,7 +83,7 @@ def run_report(
     )
     trust = (
         measured(run, episodes=TRUSTED_EPISODES, seed=seed)
-        if (run.conditions.trivial if robustness is None else robustness) and isinstance(problem.model, JudgedProblem)
+        if (run.conditions.trivial if robustness is None else robustness) and has_scenarios(problem)
         else None
     )
     labels = arm_labels(data, number or 0)

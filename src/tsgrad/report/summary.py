@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from tsgrad.checks import BadInput
 from tsgrad.evaluate import Comparison
 from tsgrad.evaluate.digits import decimals, fixed, interval, percentage
 from tsgrad.live import Robustness
@@ -17,7 +16,7 @@ from tsgrad.problems import AnyProblem, BernoulliBandit, FiniteArms, GaussianBan
 from tsgrad.report.contents import Picture, Section, Table, TableRow
 from tsgrad.report.sections import is_shown
 from tsgrad.report.words import short
-from tsgrad.simulation import Conditions, Episodes
+from tsgrad.simulation import Conditions, Episodes, check_names
 
 MOST_LISTED = 12  # arms that are called by name
 
@@ -31,12 +30,10 @@ class Words(NamedTuple):
     @classmethod
     def of(cls, problem: AnyProblem, arms: Sequence[str] | None, unit: str) -> "Words":
         """Names as they are given, checked; arms that have none are numbered."""
+        if arms is not None:
+            return cls(check_names(arms, problem), unit)
         number = problem.truth.arms if isinstance(problem.truth, FiniteArms) else 0
-        if arms is None:
-            return cls([f"arm {arm}" for arm in range(number)], unit)
-        if len(arms) != number or len(set(arms)) != number:
-            raise BadInput(f"arms must be {number} different names, one for each arm, got {list(arms)!r:.80}")
-        return cls(arms, unit)
+        return cls([f"arm {arm}" for arm in range(number)], unit)
 
 
 def summary_section(

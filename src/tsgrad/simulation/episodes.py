@@ -60,11 +60,11 @@ def _simulate_block(
         home = workload.address.with_episode(number)
         instance = draw_instance(problem, home, workload.horizon, workload.conditions, crowd)
         played = roll_out(problem.model, policy, instance, home, jnp.uint32(0))
-        lost = regret(instance, problem.model, played)
+        regrets = regret(instance, problem.model, played)
         # From a belief that is no number an arm would follow all the same: the first one.
         known = jnp.array([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(played.final_belief)]).all()
         worth = instance.final_choice(problem.model, played.final_belief)[0]
-        return jnp.where(known, lost.of_steps, jnp.nan), lost.after, worth, played
+        return jnp.where(known, regrets.of_steps, jnp.nan), regrets.after, worth, played
 
     episodes = workload.episodes(block)
     real = workload.is_real(episodes)

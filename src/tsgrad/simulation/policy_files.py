@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tsgrad.artefact import write_json
-from tsgrad.checks import BadInput, check_path, check_type
+from tsgrad.checks import BadInput, check_path
 from tsgrad.policies import Policy
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import registered_name, to_data
 from tsgrad.simulation.conditions import EVERY_USER, Conditions
 from tsgrad.simulation.episodes import ready_for
-from tsgrad.simulation.workload import Workload, WorkloadOptions
+from tsgrad.simulation.workload import Workload
 from tsgrad.streams import Purpose
 from tsgrad_runtime.policies import NOT_PLAYED
 
@@ -79,9 +79,14 @@ def policy_content(
     expected: dict[str, float] | None = None,
 ) -> dict[str, Any]:
     """What a policy file holds; arguments as of `write_policy`."""
-    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=50)")
-    experiment: WorkloadOptions = {"horizon": horizon, "episodes": 1, "seed": 0, "conditions": conditions}
-    workload = Workload.of(Purpose.EVALUATION, {**experiment, "precision": "float64"})  # as the runtime computes
+    workload = Workload(
+        horizon=horizon,
+        episodes=1,
+        seed=0,
+        purpose=Purpose.EVALUATION,
+        precision="float64",  # as the runtime computes
+        conditions=conditions,
+    )
     ready = ready_for(problem, policy, workload)
     content: dict[str, Any] = {"policy": to_data(policy), "problem": to_data(problem), "horizon": workload.horizon}
     if conditions.table:
