@@ -7,6 +7,7 @@ import pytest
 
 from tsgrad_runtime import Agent, BadInput
 from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.events import Event
 
 GAUSSIAN = {
     "policy": {"kind": "thompson"},
@@ -102,6 +103,17 @@ def test_arms_come_and_go():
     for wrong in (lambda: one.decide(available=["d"]), lambda: one.withdraw("e"), lambda: one.add_arm("a")):
         with pytest.raises(BadInput):
             wrong()
+
+
+def test_an_arm_that_cannot_come_or_go_any_more_changes_nothing():
+    """Events that were checked before others came first: every agent must leave out the same ones."""
+    one = agent()
+    assert one.apply(Event("arm", 0.0, arm="d", parameters={"prior_mean": 1.0}))
+    assert not one.apply(Event("arm", 0.0, arm="d", parameters={"prior_mean": 1.0}))
+    assert not one.apply(Event("arm", 0.0, arm="e", parameters={}))  # arms differ now, so that it needs a mean
+    assert [one.apply(Event("withdrawal", 0.0, arm=name)) for name in "abcd"] == [True, True, True, False]
+    assert one.arms == ["a", "b", "c", "d"]
+    assert one.decide().arm == "d"
 
 
 @pytest.mark.parametrize("problem", ["gaussian", "linear", "logistic", "ball"])

@@ -1,12 +1,16 @@
 """The service: decisions and rewards over HTTP, tokens, limits, errors that name the field, a page without scripts."""
 
+import asyncio
 import json
+import tracemalloc
 
+import httpx2
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.ledger import Ledger, LedgerDown
 from tsgrad_runtime.service import Tokens, application
@@ -149,6 +153,71 @@ def test_limits_of_size_and_rate(ledger):
     with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:
         assert client.post("/v1/decisions", content=b" " * 70_000).status_code == 413
         assert 429 in {client.post("/v1/decisions").status_code for _ in range(30)}
+
+
+def at_once(app, *requests):
+    """Answers to requests that are all under way before any of them is committed."""
+
+    async def ask():
+        transport = httpx2.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx2.AsyncClient(transport=transport, base_url="http://x") as one,
+        ):
+            return await asyncio.gather(*(one.request(*request, headers=RULER, **more) for request, more in requests))
+
+    return asyncio.run(ask())
+
+
+def test_arms_that_are_added_or_withdrawn_twice_at_once_do_no_harm(ledger):
+    one = Experiment(artefact_of(CONTENT, "test"), ledger)
+    arm = (("POST", "/v1/arms"), {"json": {"name": "d"}})
+    assert sorted(answer.status_code for answer in at_once(application(one, TOKENS), arm, arm)) == [201, 409]
+    withdrawals = [(("DELETE", f"/v1/arms/{name}"), {}) for name in ("a", "b", "d")]
+    first = ledger.append([Event("withdrawal", 0.0, arm=SCRIPT)])
+    assert first.outcomes == ["accepted"]
+    answers = at_once(application(one, TOKENS), *withdrawals)
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 409]
+    assert "came first" in next(answer for answer in answers if answer.status_code == 409).json()["error"]["message"]
+    with TestClient(application(one, TOKENS), headers=RULER) as client:
+        assert client.post("/v1/decisions").status_code == 201
+    again = rebuilt(ledger)
+    assert (again.arms, again.withdrawn) == (one.agent.arms, one.agent.withdrawn)
+    assert len(again.withdrawn) == 3
+    assert Experiment(artefact_of(CONTENT, "test"), ledger).agent.withdrawn == again.withdrawn
+
+
+def test_renewals_go_on_after_any_error(ledger, monkeypatch):
+    """The task that renews beliefs once ended with the first error that was not the ledger's own."""
+    app = application(Experiment(artefact_of(CONTENT, "test"), ledger), TOKENS, renewal=0.01)
+    with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:
+
+        def until(status):
+            for _ in range(500):
+                if client.get("/healthz").status_code == status:
+                    return True
+                client.portal.call(asyncio.sleep, 0.01)
+            return False
+
+        with monkeypatch.context() as broken:
+            broken.setattr(ledger, "events", lambda *_, **__: 1 / 0)
+            assert until(503)
+        assert until(200)
+
+
+def test_refusals_keep_no_memory(client):
+    def ask(count):
+        for number in range(count):
+            assert client.post(f"/v1/decisions/{number}/reward", json={"value": 1}).status_code == 404
+
+    ask(50)
+    tracemalloc.start()
+    ask(50)
+    before = tracemalloc.get_traced_memory()[0]
+    ask(200)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 200 * 500  # bytes; an exception that was raised again kept 4,000 of every time
 
 
 REQUESTS = 400

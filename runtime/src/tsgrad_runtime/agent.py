@@ -268,16 +268,24 @@ class Agent:
 
     def add_arm(self, name: str, **parameters: Any) -> None:
         """One arm more, of which nothing was seen; its parameters are those of the others unless told."""
-        self.apply(Event("arm", self.clock(), arm=name, parameters=parameters))
+        event = Event("arm", self.clock(), arm=name, parameters=parameters)
+        self.check(event)
+        self.apply(event)
 
     def withdraw(self, name: str) -> None:
         """An arm is not played any more; rewards that are still to come count."""
-        self.apply(Event("withdrawal", self.clock(), arm=name))
+        event = Event("withdrawal", self.clock(), arm=name)
+        self.check(event)
+        self.apply(event)
 
     # State
 
-    def apply(self, event: Event) -> None:
-        """The state after one more event."""
+    def apply(self, event: Event) -> bool:
+        """The state after one more event; false where it changes nothing.
+
+        An arm that can't be added or withdrawn any more is left as it is: whoever asked was told that it could be, and
+        other events came first. They are in the ledger in one order, so that every agent leaves out the same.
+        """
         self._scenes.clear()
         self._shares = {}
         match event.kind:
@@ -300,9 +308,10 @@ class Agent:
                 if self._at_once:
                     self._renew()
             case "arm":
-                self._add(event)
+                return self._add(event)
             case "withdrawal":
-                self._withdraw(event.arm)
+                return self._withdraw(event.arm)
+        return True
 
     def _played(self, event: Event) -> tuple[Any, Any]:
         """Arm and features of what was decided: as the event says, else as was kept."""
@@ -334,33 +343,43 @@ class Agent:
     def check(self, event: Event) -> None:
         """Refuses an arm that can't be added or withdrawn."""
         if event.kind == "arm":
-            self._with_arm(event)
-        elif event.kind == "withdrawal":
-            self._check_withdrawn(event.arm)
+            self._with_arm(self._growing(), event)
+        elif event.kind == "withdrawal" and self._is_last(event.arm):
+            raise BadInput(f"arm {event.arm!r:.80} can't be withdrawn: it is the last")
 
-    def _add(self, event: Event) -> None:
-        self.model, self.belief = self._with_arm(event)
+    def _add(self, event: Event) -> bool:
+        growing = self._growing()
+        try:
+            self.model, self.belief = self._with_arm(growing, event)
+        except BadInput:
+            return False
         self.policy.prepare(self.model, self.artefact.horizon)
         self.index[event.arm] = len(self.arms)
         self.arms.append(event.arm)
+        return True
 
-    def _with_arm(self, event: Event) -> tuple[Model, Belief]:
+    def _growing(self) -> IndependentArms:
+        """The model, where arms can be added at all: that depends on the policy, not on what came first."""
         if not isinstance(self.model, IndependentArms) or self.policy.per_arm or self.memory is not None:
             raise BadInput(
                 "arms can't be added to this policy: train one with shared meta-parameters for arms that come"
             )
+        return self.model
+
+    def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
         if not isinstance(event.arm, str) or event.arm in self.index:
             raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
-        return self.model.with_arm(self.belief, event.parameters or {})
+        return model.with_arm(self.belief, event.parameters or {})
 
-    def _withdraw(self, name: Any) -> None:
-        self._check_withdrawn(name)
+    def _withdraw(self, name: Any) -> bool:
+        if self._is_last(name):
+            return False
         self.withdrawn.add(name)
+        return True
 
-    def _check_withdrawn(self, name: Any) -> None:
+    def _is_last(self, name: Any) -> bool:
         self._known(name)
-        if len(self.withdrawn | {name}) == len(self.arms):
-            raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last")
+        return len(self.withdrawn | {name}) == len(self.arms)
 
     def _known(self, name: Any) -> int:
         if not isinstance(name, str) or name not in self.index:

@@ -78,5 +78,5 @@ class Committer:
                 if not self._waiting:
                     self.experiment.catch_up()
                 await asyncio.gather(*(self.append(event) for event in self.experiment.overdue()))
-            except LedgerDown as error:
-                self.down = str(error)
+            except Exception as error:  # whatever it was, the task must go on: nobody else renews the belief
+                self.down = str(error) or type(error).__name__

@@ -39,6 +39,7 @@ class Experiment:
         self.agent = Agent(artefact, seed=seed, process=process, clock=clock, **settings)
         self.agent.keeps_open = False
         self.seen = 0  # the number of the last event that the state knows
+        self._void: set[int] = set()  # numbers of events that changed nothing: other events had come first
         self._expired = 0
         self.watch = Watch()
         self.catch_up()
@@ -61,7 +62,13 @@ class Experiment:
         for numbered in appended.events:
             if numbered.number > self.seen:
                 self._learn(numbered)
-        return appended.outcomes
+        if not self._void:
+            return appended.outcomes
+        accepted = iter(appended.events)
+        return [
+            "impossible" if outcome == "accepted" and next(accepted).number in self._void else outcome
+            for outcome in appended.outcomes
+        ]
 
     def overdue(self) -> list[Event]:
         """Default rewards for what has waited too long."""
@@ -83,7 +90,8 @@ class Experiment:
 
     def _learn(self, numbered: Numbered) -> None:
         self.watch.see(self.agent, numbered.event)
-        self.agent.apply(numbered.event)
+        if not self.agent.apply(numbered.event):
+            self._void.add(numbered.number)
         self.seen = numbered.number
 
 

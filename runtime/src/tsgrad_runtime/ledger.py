@@ -20,7 +20,8 @@ from tsgrad_runtime.checks import BadInput
 from tsgrad_runtime.events import KINDS, Event
 
 FORMAT = 1
-Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction", "late"]
+# "impossible" is an arm that could be added or withdrawn when that was asked for, but not when its turn came.
+Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction", "late", "impossible"]
 
 _TABLES = sql.MetaData()
 _EXPERIMENT = sql.Table(

@@ -75,11 +75,13 @@ class Refused(Exception):
         self.status, self.message, self.field = status, message, field
 
 
-_REFUSALS: dict[Outcome, Refused] = {
-    "unknown": Refused(404, "decision is not known", "id"),
-    "not shown": Refused(409, "decision was not shown: activate it before its reward", "id"),
-    "contradiction": Refused(409, "value differs from the reward that counts already", "value"),
-    "late": Refused(409, "value came after the wait: the default reward counts", "value"),
+# What exceptions are made from: one that is raised again and again would keep the frames of every time.
+_REFUSALS: dict[Outcome, tuple[int, str, str]] = {
+    "unknown": (404, "decision is not known", "id"),
+    "not shown": (409, "decision was not shown: activate it before its reward", "id"),
+    "contradiction": (409, "value differs from the reward that counts already", "value"),
+    "late": (409, "value came after the wait: the default reward counts", "value"),
+    "impossible": (409, "name can't be added or withdrawn any more: another request came first", "name"),
 }
 
 
@@ -271,14 +273,14 @@ async def _add_arm(service: Service, asked: Asked) -> Answer:
         raise Refused(400, f"parameters must be an object, got {parameters!r:.40}", "parameters")
     event = Event("arm", service.experiment.agent.clock(), arm=name, parameters=parameters)
     service.experiment.agent.check(event)
-    await service.committer.append(event)
+    _check_accepted(await service.committer.append(event))
     return _json({"arms": service.experiment.agent.arms}, 201)
 
 
 async def _withdraw(service: Service, asked: Asked) -> Answer:
     event = Event("withdrawal", service.experiment.agent.clock(), arm=asked.named("name"))
     service.experiment.agent.check(event)
-    await service.committer.append(event)
+    _check_accepted(await service.committer.append(event))
     return _json({"withdrawn": sorted(service.experiment.agent.withdrawn)})
 
 
@@ -342,9 +344,13 @@ def _no_constant(name: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)  # made once: `json.loads` would make one for every request
 
 
-def _settled(outcome: Outcome) -> Answer:
+def _check_accepted(outcome: Outcome) -> None:
     if outcome in _REFUSALS:
-        raise _REFUSALS[outcome]
+        raise Refused(*_REFUSALS[outcome])
+
+
+def _settled(outcome: Outcome) -> Answer:
+    _check_accepted(outcome)
     return _COUNTED if outcome == "accepted" else _KNOWN_ALREADY
 
 
