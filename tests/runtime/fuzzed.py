@@ -10,10 +10,13 @@ WORDS = [
     "' OR 1=1 --",
     "<script>",
     "\ud800".encode("utf-8", "replace").decode(),
+    "a%00b",
+    "%ED%A0%80",  # half of a surrogate pair
 ]
 VALUES = [None, True, -1, 0, 1, 10**400, 1e308, "1", "NaN", [], [[]], {}, {"a": {"b": []}}, [[1e400]], "\x00", 0.5]
+VALUES += ["\ud800", "a\x00", ["\ud800"], ["a", "\x00"], {"\ud800": "\udfff"}]
 PATHS = ["/v1/decisions", "/v1/decisions/{}/reward", "/v1/decisions/{}/activate", "/v1/arms", "/v1/experiment", "/{}"]
-FIELDS = ["context", "available", "users", "shown", "value", "name", "parameters", "__class__", "id"]
+FIELDS = ["context", "available", "users", "shown", "value", "name", "parameters", "__class__", "id", "\ud800", "\x00"]
 TOKENS = ["Bearer to decide", "Bearer to decide", "Bearer to rule", "Bearer", "nothing", ""]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
@@ -153,6 +154,28 @@ def test_limits_of_size_and_rate(ledger):
     with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:
         assert client.post("/v1/decisions", content=b" " * 70_000).status_code == 413
         assert 429 in {client.post("/v1/decisions").status_code for _ in range(30)}
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\ud800b", "\x00", "a\x00"])
+def test_text_that_cannot_be_written_is_refused(client, ledger, text):
+    """JSON can say half of a surrogate pair, and NUL; UTF-8 can't hold the one, PostgreSQL's text not the other."""
+    for body in ({text: 1}, {"available": [text]}, {"context": {text: 1}}):
+        assert client.post("/v1/decisions", content=json.dumps(body)).status_code == 400
+    assert client.post("/v1/arms", content=json.dumps({"name": text}), headers=RULER).status_code == 400
+    paired = json.dumps({"name": "\U0001f600"}).encode()
+    assert b"\\ud83d" in paired  # both halves, which are a character
+    assert client.post("/v1/arms", content=paired, headers=RULER).status_code == 201
+    assert "\U0001f600" in client.get("/live").text
+    assert [event.arm for _, event in ledger.all_events()] == ["\U0001f600"]
+    with pytest.raises(BadInput, match="arms must be a text"):
+        artefact_of({**CONTENT, "arms": ["a", "b", text]}, "test")
+
+
+@pytest.mark.parametrize("identity", ["%00", "a%00b", "%ED%A0%80", "%C3%A9"])
+def test_ids_that_no_database_can_be_asked_for_are_not_known(client, ledger, monkeypatch, identity):
+    monkeypatch.setattr(ledger, "append", lambda _: pytest.fail("it was asked for"))
+    assert client.post(f"/v1/decisions/{identity}/reward", json={"value": 1}).status_code == 404
+    assert client.post(f"/v1/decisions/{identity}/activate").status_code == 404
 
 
 def at_once(app, *requests):

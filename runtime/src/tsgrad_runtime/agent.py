@@ -21,7 +21,7 @@ from typing import Any, overload
 import numpy as np
 
 from tsgrad_runtime.artefact import Artefact, read_artefact
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count, check_name
 from tsgrad_runtime.conditions import Conditions, left_to_chance
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
@@ -367,7 +367,7 @@ class Agent:
         return self.model
 
     def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
-        if not isinstance(event.arm, str) or event.arm in self.index:
+        if check_name("name of a new arm", event.arm) in self.index:
             raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
         return model.with_arm(self.belief, event.parameters or {})
 

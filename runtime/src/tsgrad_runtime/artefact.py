@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tsgrad_runtime.checks import BadInput
+from tsgrad_runtime.checks import BadInput, check_name
 from tsgrad_runtime.conditions import Conditions, conditions_of
 from tsgrad_runtime.files import EDITED, FORMAT, checksum, parsed
 from tsgrad_runtime.models import Model, model_of
@@ -82,10 +82,10 @@ def artefact_of(content: dict[str, Any], where: str) -> Artefact:
         conditions = conditions_of(content.get("conditions"), content["horizon"], model.arms)
         horizon = content["horizon"] if conditions is None else conditions.users
         policy = policy_of(content.get("plays", content["policy"]), model, horizon)
+        names = tuple(check_name("arms", name) for name in content.get("arms", map(str, range(model.arms or 0))))
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
     count = model.arms or 0
-    names = tuple(content.get("arms", map(str, range(count))))
     if len(names) != count or len(set(names)) != count:
         raise BadInput(f"{where}: arms must be {count} different names, got {list(names)!r:.80}")
     return Artefact(content, checksum(content), model, policy, horizon, names, conditions)

@@ -68,6 +68,23 @@ def check_path(name: str, value: Any) -> Path:
     return Path(value)
 
 
+def check_name(name: str, value: Any) -> str:
+    """A text that every database and every answer can hold: in UTF-8, and without the character NUL.
+
+    >>> check_name("arm", chr(0xD800))
+    Traceback (most recent call last):
+    tsgrad_runtime.checks.BadInput: arm must be a text that UTF-8 can hold, without NUL, got '\\ud800'
+    """
+    if isinstance(value, str) and "\0" not in value:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            pass
+        else:
+            return value
+    raise BadInput(f"{name} must be a text that UTF-8 can hold, without NUL, got {value!r:.80}")
+
+
 def check_share(name: str, value: Any) -> float:
     """A number between 0 and 1.
 

@@ -254,13 +254,13 @@ async def _reward(service: Service, asked: Asked) -> Answer:
         raise Refused(400, f"value must be a number, got {body.get('value')!r:.40}", "value")
     agent = service.experiment.agent
     value = agent.model.check_reward(body["value"])
-    event = Event("reward", agent.clock(), asked.named("id")[:80], reward=value)
+    event = Event("reward", agent.clock(), _identity(asked), reward=value)
     return _settled(await service.committer.append(event))
 
 
 async def _activate(service: Service, asked: Asked) -> Answer:
     await _body(asked)
-    event = Event("activation", service.experiment.agent.clock(), asked.named("id")[:80])
+    event = Event("activation", service.experiment.agent.clock(), _identity(asked))
     return _settled(await service.committer.append(event))
 
 
@@ -327,6 +327,10 @@ async def _body(asked: Asked, *fields: str) -> dict[str, Any]:
         return {}
     try:
         body = _DECODER.decode(received.decode())
+        if b"\\u" in received:  # half of a surrogate pair is text for JSON, but for nothing that it is sent on to
+            json.dumps(body, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused(400, "body must be text that UTF-8 can hold, got half of a surrogate pair") from None
     except (ValueError, RecursionError):
         raise Refused(400, "body must be JSON") from None
     if not isinstance(body, dict):
@@ -335,6 +339,14 @@ async def _body(asked: Asked, *fields: str) -> dict[str, Any]:
         if name not in fields:
             raise Refused(400, f"{name!r:.40} is no field of this request: {', '.join(fields) or 'none'}", name[:40])
     return body
+
+
+def _identity(asked: Asked) -> str:
+    """The decision that a path names. Ids are made here, in ASCII; PostgreSQL fails a whole batch over one with NUL."""
+    identity = asked.named("id")[:80]
+    if not identity.isascii() or "\0" in identity:
+        raise Refused(*_REFUSALS["unknown"])
+    return identity
 
 
 def _no_constant(name: str) -> float:
