@@ -129,8 +129,48 @@ def test_words_where_data_cannot_tell():
     assert any("can't tell" in said for said in few.warnings)
     groups = np.repeat([5, 95], 30)
     split = tg.fit_prior({"arm": np.arange(60), "reward": groups, "n": np.full(60, 100)}, family="bernoulli", pulls="n")
-    assert split.fit_p_value < 1e-4
+    assert split.fit_p_value == 0.01  # the least that there is
     assert any("groups" in said for said in split.warnings)
+
+
+def test_p_values_of_right_priors_are_uniform():
+    """Of 24 uniform ones, fewer than 5 or more than 19 are below one half once in 600 tests, and none below a quarter
+    once in 900. With the usual table of the Kolmogorov-Smirnov distance, hardly any would be below a quarter.
+    """
+    logs = [(family, seed) for family in ("bernoulli", "poisson", "gaussian") for seed in range(8)]
+    found = [fitted(family, drawn(family, np.random.default_rng(seed), arms=30)[0]) for family, seed in logs]
+    p_values = np.array([one.fit_p_value for one in found])
+    assert 5 <= np.sum(p_values <= 0.5) <= 19, p_values
+    assert np.any(p_values <= 0.25), p_values
+    assert fitted("gaussian", drawn("gaussian", np.random.default_rng(7), arms=30)[0]).fit_p_value == p_values[-1]
+
+
+def test_arms_of_two_kinds_have_a_small_p_value():
+    """Half of the arms pay 1 and half pay 5, give or take 0.1: no normal prior predicts two heaps."""
+    generator = np.random.default_rng(0)
+    means = np.repeat([1.0, 5.0], 30) + generator.normal(0.0, 0.1, 60)
+    log = {"arm": np.repeat(np.arange(60), 20), "reward": generator.normal(np.repeat(means, 20), 0.5)}
+    assert tg.fit_prior(log, family="gaussian").fit_p_value <= 0.02
+
+
+@pytest.mark.parametrize("total", [0, 3, 450, 900, 2000])
+def test_predictive_chances_are_those_of_the_beta_binomial(total):
+    """To rounding where sums are short, to half a step of the integral where they are long."""
+    law, units = BetaBinomial(), Units(np.array([2000.0]), np.array([float(total)]), None)
+    free = np.array([special.logit(0.3), np.log(20.0)])
+    below, at_most = law.predictive(free, units)
+    exact = stats.betabinom(2000, *law.parameters(free))
+    np.testing.assert_allclose(at_most, exact.cdf(total), atol=1e-9 if total <= 500 else 0.002)
+    np.testing.assert_allclose(below, exact.cdf(total - 1), atol=1e-9 if total <= 500 else 0.002)
+
+
+def test_rows_that_wait_for_their_reward_are_left_out():
+    log = {"arm": ["a", "b", "c"] * 4, "reward": [1, 0, None, 1, 1, 0, 0, 0, 0, None, 1, 1]}
+    kept = [row for row, reward in enumerate(log["reward"]) if reward is not None]
+    alone = tg.fit_prior({name: [values[row] for row in kept] for name, values in log.items()}, family="bernoulli")
+    found = tg.fit_prior(log, family="bernoulli")
+    assert found.parameters == alone.parameters
+    assert found.warnings == ("2 of 12 rows have no reward yet, and are left out.", *alone.warnings)
 
 
 def test_worlds_of_an_uncertain_fit_are_those_of_priors_it_leaves_open():
@@ -175,7 +215,9 @@ def test_priors_that_a_fit_leaves_open_have_its_mean_and_covariance():
         ({"log": "nothing.csv"}, "no such file"),
         ({"log": 3}, "log"),
         ({"noise_std": 1.0}, "noise_std"),
-        ({"log": {"arm": [1, 2], "reward": [float("nan"), 1.0]}}, "finite"),
+        ({"log": {"arm": [1, 2], "reward": [float("inf"), 1.0]}}, "finite"),
+        ({"log": {"arm": [1, 2], "reward": [float("nan")] * 2}}, "got none"),
+        ({"log": {"arm": [1, 1, 2, 2], "reward": [1e200, 0.0, 1.0, 2.0]}, "family": "gaussian"}, "larger units"),
     ],
 )
 def test_bad_logs_are_one_line(change, word):

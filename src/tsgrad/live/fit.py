@@ -1,6 +1,7 @@
 """A prior from logs: marginal maximum likelihood over the arms of past experiments."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +11,16 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.live.families import ArmFamily, Family, Units, family_of
+from tsgrad.live.goodness import fit_p_value
 from tsgrad.live.hierarchy import OverExperiments
-from tsgrad.live.log import names, numbers, read_log
+from tsgrad.live.log import names, numbers, read_log, with_rewards
 from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
 
 FAMILIES = ("bernoulli", "gaussian", "poisson")
 FEW_UNITS = 8
 FEWEST_EXPERIMENTS = 3
+UNLIKELY = 0.01  # the least p-value that there is; a right prior gets it for one log in a hundred
+LARGEST_REWARD = 1e100  # whose squares, and their sums, are numbers still
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
 _Z = 1.959964
 _FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
@@ -34,8 +38,7 @@ class FittedPrior:
         standard_errors: of the parameters.
         intervals: 95% confidence intervals of the parameters.
         log_likelihood: at the parameters.
-        fit_p_value: of a test that the totals of the arms are distributed as the prior predicts.
-        warnings: what the data can't tell, in words.
+        said: what the data can't tell, in words; `warnings` has more.
         free: the parameters in unconstrained coordinates, such as logarithms.
         covariance: of `free`, from the curvature of the likelihood.
         units: the totals of every arm in the log.
@@ -48,12 +51,29 @@ class FittedPrior:
     standard_errors: dict[str, float]
     intervals: dict[str, tuple[float, float]]
     log_likelihood: float
-    fit_p_value: float
-    warnings: tuple[str, ...]
+    said: tuple[str, ...]
     free: FloatArray
     covariance: FloatArray
     units: Units
     law: Family
+
+    @functools.cached_property
+    def fit_p_value(self) -> float:
+        """Of a test that the totals of the arms are distributed as a prior of this family predicts, in hundredths.
+
+        It takes about a second, the first time it is asked for: logs are drawn from the fit, and fitted.
+        """
+        return fit_p_value(self.law, self.free, self.covariance, self.units)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the data can't tell, and whether arms are not what the prior predicts, in words."""
+        if self.fit_p_value > UNLIKELY:
+            return self.said
+        return (
+            *self.said,
+            f"Arms are not what a prior of this family predicts (p = {self.fit_p_value:.2g}): look for groups of arms.",
+        )
 
     def problem(self, *, arms: int) -> IndependentArms:
         """The bandit with this prior and this number of arms."""
@@ -87,7 +107,7 @@ class FittedPrior:
             low, high = self.intervals[name]
             error = self.standard_errors[name]
             lines.append(f"{name:>12} {value:10.4g}  (s.e. {error:.3g}, 95% {low:.4g} to {high:.4g})")
-        lines.append(f"fit: p = {self.fit_p_value:.3f}")
+        lines.append(f"fit: p = {self.fit_p_value:.2f}")
         return "\n".join([*lines, *self.warnings])
 
 
@@ -105,6 +125,7 @@ def fit_prior(
 
     Args:
         log: a CSV or Parquet file, or columns by name: a row for each reward, or for each arm where `pulls` is given.
+            Rows without a reward are left out, and a warning says how many.
         family: "bernoulli", "gaussian" or "poisson".
         arm: the column that says which arm.
         reward: the column of rewards; of their sums, where `pulls` is given.
@@ -138,7 +159,8 @@ def fit_prior(
             raise BadInput(f"noise_std must be one number, got {noise_std!r:.80}")
         noise_std = float(known)
     law: Family = family_of(family, noise_std)
-    units = _units(read_log(log), family, arm, reward, experiment, pulls)
+    table, waiting = with_rewards(read_log(log), reward)
+    units = _units(table, family, arm, reward, experiment, pulls)
     if len(units.pulls) < 2:
         raise BadInput("log must hold at least two arms: what one arm pays says nothing about how arms differ")
     if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
@@ -146,8 +168,11 @@ def fit_prior(
 
     found = _best(law, units)
     said: list[str] = []
+    if waiting:
+        said.append(f"{waiting} of {waiting + len(table[reward])} rows have no reward yet, and are left out.")
     if units.experiment is not None:
-        found, said = _over_experiments(found, units)
+        found, more = _over_experiments(found, units)
+        said += more
     law, free, covariance, bad = found.law, found.free, found.covariance, found.bad
     values, slopes = law.parameters(free), _slopes(law, free)
     errors = np.sqrt(np.maximum(np.diag(slopes @ covariance @ slopes.T), 0.0))
@@ -162,15 +187,13 @@ def fit_prior(
         # Near zero, where arms differ little for their noise, the likelihood of its logarithm is no parabola.
         profile = _Profile(_loss(law, units), free)
         intervals[law.spread] = (np.exp(free[1] - profile.reach(-1.0)), np.exp(free[1] + profile.reach(1.0)))
-    p_value = _fit_p_value(law, free, units)
     return FittedPrior(
         family=family,
         parameters=dict(zip(law.names, map(float, values), strict=True)),
         standard_errors=dict(zip(law.names, map(float, errors), strict=True)),
         intervals={name: (float(low), float(high)) for name, (low, high) in intervals.items()},
         log_likelihood=found.log_likelihood,
-        fit_p_value=p_value,
-        warnings=(*said, *_warnings(units, free, covariance, bad, p_value)),
+        said=(*said, *_warnings(units, covariance, bad)),
         free=free,
         covariance=covariance,
         units=units,
@@ -261,6 +284,12 @@ def _units(table: Any, family: str, arm: str, reward: str, experiment: str | Non
         raise BadInput(f"reward: column {reward!r:.40} must hold 0 and 1, or successes among pulls")
     if family == "poisson" and not whole:
         raise BadInput(f"reward: column {reward!r:.40} must hold counts")
+    largest = float(np.max(np.abs(rewards)))
+    if largest > LARGEST_REWARD:
+        raise BadInput(
+            f"reward: column {reward!r:.40} must hold numbers up to {LARGEST_REWARD:g} in size, got {largest:g}: state"
+            " rewards in larger units"
+        )
     keys = [names(table, arm, "arm")]
     if experiment is not None:
         keys.append(names(table, experiment, "experiment"))
@@ -340,18 +369,7 @@ def _slopes(law: Family, free: FloatArray) -> FloatArray:
     return np.stack(moved, axis=1) / (2 * step)
 
 
-def _fit_p_value(law: Family, free: FloatArray, units: Units) -> float:
-    """Of a Kolmogorov-Smirnov test that ranks of the totals in their predictive laws are uniform; ties are broken by
-    draws from a fixed seed.
-    """
-    from scipy import stats
-
-    below, at_most = law.predictive(free, units)
-    ranks = below + np.random.default_rng(0).random(len(below)) * (at_most - below)
-    return float(stats.kstest(ranks, "uniform").pvalue)
-
-
-def _warnings(units: Units, free: FloatArray, covariance: FloatArray, flat: bool, p_value: float) -> list[str]:
+def _warnings(units: Units, covariance: FloatArray, flat: bool) -> list[str]:
     said = []
     if len(units.pulls) < FEW_UNITS:
         said.append(
@@ -363,6 +381,4 @@ def _warnings(units: Units, free: FloatArray, covariance: FloatArray, flat: bool
             "The data can't tell how much arms differ: there are too few pulls per arm, or the arms are all alike. The"
             " strength of this prior is the least that they don't rule out."
         )
-    if p_value < 0.01:
-        said.append(f"Arms are not what a prior of this family predicts (p = {p_value:.2g}): look for groups of arms.")
     return said

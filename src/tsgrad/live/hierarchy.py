@@ -60,6 +60,12 @@ class OverExperiments(Family):
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         return self.base.predictive(self.located(free, units), units)
 
+    def simulated(self, free: FloatArray, units: Units, generator: np.random.Generator) -> Units:
+        own = np.repeat(free[None, :-1], len(units.pulls), axis=0)
+        levels = generator.standard_normal(int(np.max(units.experiment)) + 1)
+        own[:, 0] += np.exp(free[-1]) * levels[units.experiment]
+        return self.base.simulated(own, units, generator)
+
     def shrunk(self, free: FloatArray, units: Units) -> FloatArray:
         return self.base.shrunk(self.located(free, units), units)
 

@@ -1,0 +1,62 @@
+"""Whether arms are what a family of priors predicts: a test whose chances are counted on logs drawn from the fit."""
+
+import numpy as np
+
+from tsgrad.arrays import FloatArray
+from tsgrad.live.families import Family, Units
+
+LOGS = 99  # drawn from the fit: with the log itself they are 100, so that p-values are whole percents
+_FARTHEST = 8.0  # standard errors, or logarithms, that a fit may move by: beyond, predictions change no more
+
+
+def fit_p_value(law: Family, free: FloatArray, covariance: FloatArray, units: Units) -> float:
+    """The share of logs, this one among them, that lie as far from what their own best prior predicts, or farther.
+
+    How far is the Kolmogorov-Smirnov distance of ranks (of the arms' totals in their predictive laws) from uniform
+    ones. A prior that was fitted to the same totals is near them whether it is right or not, so that the usual table of
+    that distance would find hardly any prior wrong. Hence a parametric bootstrap: `LOGS` logs of the same arms and
+    pulls are drawn from the fit, fitted and measured in the same way. The seed is fixed: p is a function of the log.
+
+    Args:
+        law: the family.
+        free: coordinates of the fit.
+        covariance: of them: how far the fits of other logs will lie.
+        units: the log.
+
+    """
+    generator = np.random.default_rng(0)
+    scale = np.linalg.cholesky(covariance)
+    best = _refitted(law, free, scale, units)
+    own = _distance(law, best, units, generator)
+    as_far = 0
+    for _ in range(LOGS):
+        drawn = law.simulated(best, units, generator)
+        as_far += _distance(law, _refitted(law, best, scale, drawn), drawn, generator) >= own
+    return (1 + as_far) / (1 + LOGS)
+
+
+def _refitted(law: Family, start: FloatArray, scale: FloatArray, units: Units) -> FloatArray:
+    """Where the likelihood of a log is largest, to some hundredths of a standard error; near where it was drawn from.
+
+    In coordinates in which the likelihood is near a round parabola, `start` + `scale` @ moved, few steps are needed.
+    """
+    from scipy import optimize
+
+    def loss(moved: FloatArray) -> float:
+        value = -law.log_likelihood(start + scale @ moved, units)
+        return value if np.isfinite(value) else 1e300
+
+    size = len(start)
+    reach = np.full(size, _FARTHEST / max(1.0, float(np.linalg.norm(scale[1]))))
+    options = {"eps": 1e-4, "gtol": 0.02, "ftol": 1e-12}
+    bounds = optimize.Bounds(-reach, reach)
+    found = optimize.minimize(loss, np.zeros(size), method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(start + scale @ found.x, np.float64)
+
+
+def _distance(law: Family, free: FloatArray, units: Units, generator: np.random.Generator) -> float:
+    """Of Kolmogorov and Smirnov: the largest between ranks and uniform ones. Ties of counts are broken at random."""
+    below, at_most = law.predictive(free, units)
+    ranks = np.sort(below + generator.random(len(below)) * (at_most - below))
+    steps = np.arange(len(ranks) + 1) / len(ranks)
+    return float(max(np.max(steps[1:] - ranks), np.max(ranks - steps[:-1])))
