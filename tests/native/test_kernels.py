@@ -165,7 +165,8 @@ def test_wrong_tables(policy, message):
 def test_no_kernel_where_there_is_none():
     assert native.kernel_for(tg.GaussianBandit(arms=2), tg.Greedy()) is None
     assert native.kernel_for(tg.PoissonBandit(arms=2), tg.Thompson()) is None
-    assert native.kernel_for(tg.Misspecified(truth=GAUSSIAN, model=tg.GaussianBandit(arms=3)), tg.Thompson()) is None
+    drifting = tg.Misspecified(truth=tg.DriftingArms(base=GAUSSIAN, step_std=0.1), model=GAUSSIAN)
+    assert native.kernel_for(drifting, tg.Thompson()) is None
 
 
 LITTLE_MEMORY = """

@@ -23,6 +23,13 @@ PAIRS = [f"{metric}/{baseline}" for metric, baseline in itertools.product(native
 GAUSSIAN = tg.GaussianBandit(prior_mean=[0.0, 0.2, -0.3], prior_std=[1.0, 0.8, 1.2], noise_std=[1.0, 0.4, 2.0])
 BERNOULLI = tg.BernoulliBandit(alpha=[1.0, 2.0, 0.5], beta=[1.0, 1.5, 2.0])
 ALIKE = tg.GaussianBandit(arms=4, noise_std=0.8)
+OTHER_GAUSSIAN = tg.Misspecified(
+    truth=tg.GaussianBandit(prior_mean=[0.5, -0.2, 0.1], prior_std=[0.5, 1.4, 1.0], noise_std=[2.0, 0.7, 1.0]),
+    model=GAUSSIAN,
+)
+OTHER_BERNOULLI = tg.Misspecified(
+    truth=tg.BernoulliBandit(alpha=[3.0, 1.0, 1.0], beta=[2.0, 1.0, 4.0]), model=BERNOULLI
+)
 
 
 def bonus(arms, **options):
@@ -66,6 +73,8 @@ CASES = {
     "bernoulli, bonus below a ceiling": (BERNOULLI, bonus(3, ceiling=1.0)),
     "bernoulli, index": (BERNOULLI, index_policy(3, 30, 465)),
     "bernoulli, one index": (BERNOULLI, index_policy(1, 1, 465, spread=(1, 1))),
+    "gaussian, reshaped, another truth": (OTHER_GAUSSIAN, moved(GAUSSIAN)),
+    "bernoulli, bonus, another truth": (OTHER_BERNOULLI, bonus(3)),
 }
 of_cases = pytest.mark.parametrize(("problem", "policy"), CASES.values(), ids=CASES)
 TRAINED = {name: case for name, case in CASES.items() if not isinstance(case[1], tg.Thompson | tg.IndexPolicy)}

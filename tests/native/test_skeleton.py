@@ -30,7 +30,7 @@ int main() {
   problem.put("noise_std", {noise_std, {3}});
   policy.put("log_scale", {&log_scale, {}});
   using Law = Scaled<GaussianArms<double>>;
-  const Kernel<GaussianArms<double>, Law> kernel(problem, policy, HORIZON);
+  const Kernel<GaussianArms<double>, Law> kernel(problem, problem, policy, HORIZON);
   const Parameters parameters(kernel.law.score(), {"log_scale"});
   std::atomic<bool> stop{false};
   Plan plan{};

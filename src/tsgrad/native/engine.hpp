@@ -32,7 +32,7 @@ class Group {
   using Real = typename Kernel::Real;
 
   Group(const Kernel& kernel, const Plan& plan)
-      : kernel_(kernel), plan_(plan), mask_(plan.available, kernel.arms.count), oracle_(kernel.arms, mask_),
+      : kernel_(kernel), plan_(plan), mask_(plan.available, kernel.arms.count), oracle_(kernel.truth, kernel.arms, mask_),
         theta_(row_of(kernel.arms.count)),
         seen_(plan.metric == Metric::kFin ? theta_.size() * (kernel.horizon + 1) : 0),
         gradient(row_count(kernel.law.score()) * kLanes) {
@@ -73,7 +73,7 @@ class Group {
  private:
   void begin(std::uint32_t first) {
     reward_keys_ = Keys(plan_.address, kReward, 0, first);
-    kernel_.arms.draw_world(Keys(plan_.address, kWorld, 0, first), theta_.data());
+    kernel_.truth.draw_world(Keys(plan_.address, kWorld, 0, first), theta_.data());
     oracle_.start(theta_.data());
     const Keys time_keys(plan_.address, kTime, 0, first);
     TSGRAD_EACH_LANE {
@@ -92,7 +92,7 @@ class Group {
       const std::size_t at = run.arm[l] * kLanes + l;
       run.mean[l] = theta_[at], run.plays[l] = run.pulls[at] + 1;
     }
-    kernel_.arms.rewards(reward_keys_, turns(run.plays), run.arm, run.mean, run.reward);
+    kernel_.truth.rewards(reward_keys_, turns(run.plays), run.arm, run.mean, run.reward);
   }
 
   // A decision with its score: the sum of all so far (Keep) or its own; of the chosen time alone, times T (Single).
@@ -214,7 +214,7 @@ class Group {
       for (int k = 0; k < kernel_.arms.count; ++k) {
         arm.fill(k);
         TSGRAD_EACH_LANE mean[l] = theta_[row_of(k) + l];
-        kernel_.arms.rewards(reward_keys_, turn, arm, mean, reward);
+        kernel_.truth.rewards(reward_keys_, turn, arm, mean, reward);
         Real* const sum = seen_.data() + t * theta_.size() + row_of(k);
         const Real* const before = sum - theta_.size();
         const Lanes<Real> evidence = kernel_.arms.evidence(arm, reward);

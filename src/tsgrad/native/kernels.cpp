@@ -44,7 +44,7 @@ using Available = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device:
 
 struct Request {
   std::string arms, law, precision;
-  Fields problem, policy;
+  Fields truth, problem, policy;
   int horizon;
   std::optional<Available> available;
   Plan plan;
@@ -95,7 +95,7 @@ void run(const Request& request, std::atomic<bool>& stop, const MakeWorker& make
 template <class Kernel, class Work>
 bool run_if_named(const Request& request, const Work& work) {
   if (request.arms != Kernel::Arms::kName || request.law != Kernel::Law::kName) return false;
-  const Kernel kernel(request.problem, request.policy, request.horizon);
+  const Kernel kernel(request.truth, request.problem, request.policy, request.horizon);
   if (request.available && (request.available->shape(0) != static_cast<std::size_t>(request.horizon) ||
                             request.available->shape(1) != static_cast<std::size_t>(kernel.arms.count)))
     throw std::invalid_argument("available must be [T, K]");
@@ -118,12 +118,13 @@ void with_kernel(const Request& request, List<Pairs...>, const Work& work) {
 }
 
 Request make_request(const std::string& arms, const std::string& law, const std::string& precision,
-                     const nb::dict& problem, const nb::dict& policy, const std::optional<Available>& available,
-                     int horizon, std::uint64_t seed, std::uint32_t purpose, std::uint32_t iteration,
-                     std::uint32_t episodes, std::uint32_t first_block, std::uint32_t blocks, int threads) {
+                     const nb::dict& truth, const nb::dict& problem, const nb::dict& policy,
+                     const std::optional<Available>& available, int horizon, std::uint64_t seed,
+                     std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes,
+                     std::uint32_t first_block, std::uint32_t blocks, int threads) {
   if (horizon < 1 || threads < 1) throw std::invalid_argument("horizon and threads must be at least 1");
-  Request request{arms, law, precision, make_fields("problem", problem), make_fields("policy", policy), horizon,
-                  available, {}, first_block, blocks, threads};
+  Request request{arms, law, precision, make_fields("truth", truth), make_fields("problem", problem),
+                  make_fields("policy", policy), horizon, available, {}, first_block, blocks, threads};
   request.plan.address = {static_cast<std::uint32_t>(seed >> 32), static_cast<std::uint32_t>(seed), purpose, iteration};
   request.plan.episodes = episodes;
   request.plan.rollouts = 1;
@@ -131,13 +132,13 @@ Request make_request(const std::string& arms, const std::string& law, const std:
   return request;
 }
 
-nb::dict gradient(const std::string& arms, const std::string& law, const std::string& precision, nb::dict problem,
-                  nb::dict policy, std::optional<Available> available, int horizon, std::uint64_t seed,
-                  std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes, std::uint32_t first_block,
-                  std::uint32_t blocks, int threads, const std::vector<std::string>& parameters, int metric,
+nb::dict gradient(const std::string& arms, const std::string& law, const std::string& precision, nb::dict truth,
+                  nb::dict problem, nb::dict policy, std::optional<Available> available, int horizon,
+                  std::uint64_t seed, std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes,
+                  std::uint32_t first_block, std::uint32_t blocks, int threads, const std::vector<std::string>& parameters, int metric,
                   int baseline, int rollouts, bool single_time, bool conditional, bool every_episode, bool fisher) {
-  Request request = make_request(arms, law, precision, problem, policy, available, horizon, seed, purpose, iteration,
-                                 episodes, first_block, blocks, threads);
+  Request request = make_request(arms, law, precision, truth, problem, policy, available, horizon, seed, purpose,
+                                 iteration, episodes, first_block, blocks, threads);
   if (metric < 0 || metric > 3 || baseline < 0 || baseline > 2 || rollouts < (baseline == 2 ? 2 : 1))
     throw std::invalid_argument("no such metric, baseline or number of rollouts");
   std::atomic<bool> stop{false};
@@ -166,12 +167,12 @@ nb::dict gradient(const std::string& arms, const std::string& law, const std::st
   return result;
 }
 
-nb::dict simulate(const std::string& arms, const std::string& law, const std::string& precision, nb::dict problem,
-                  nb::dict policy, std::optional<Available> available, int horizon, std::uint64_t seed,
-                  std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes, std::uint32_t first_block,
-                  std::uint32_t blocks, int threads, bool trajectories) {
-  Request request = make_request(arms, law, precision, problem, policy, available, horizon, seed, purpose, iteration,
-                                 episodes, first_block, blocks, threads);
+nb::dict simulate(const std::string& arms, const std::string& law, const std::string& precision, nb::dict truth,
+                  nb::dict problem, nb::dict policy, std::optional<Available> available, int horizon,
+                  std::uint64_t seed, std::uint32_t purpose, std::uint32_t iteration, std::uint32_t episodes,
+                  std::uint32_t first_block, std::uint32_t blocks, int threads, bool trajectories) {
+  Request request = make_request(arms, law, precision, truth, problem, policy, available, horizon, seed, purpose,
+                                 iteration, episodes, first_block, blocks, threads);
   std::atomic<bool> stop{false};
   request.plan.stop = &stop;
   nb::dict result;
@@ -210,11 +211,11 @@ NB_MODULE(TSGRAD_MODULE, module) {
   using namespace nb::literals;
   module.attr("BLOCK") = kBlock;
   module.def("instruction_sets", &instruction_sets);
-  module.def("gradient", &gradient, nb::kw_only(), "arms"_a, "law"_a, "precision"_a, "problem"_a, "policy"_a,
+  module.def("gradient", &gradient, nb::kw_only(), "arms"_a, "law"_a, "precision"_a, "truth"_a, "problem"_a, "policy"_a,
              "available"_a.none(), "horizon"_a, "seed"_a, "purpose"_a, "iteration"_a, "episodes"_a, "first_block"_a,
              "blocks"_a, "threads"_a, "parameters"_a, "metric"_a, "baseline"_a, "rollouts"_a, "single_time"_a,
              "conditional"_a, "every_episode"_a, "fisher"_a);
-  module.def("simulate", &simulate, nb::kw_only(), "arms"_a, "law"_a, "precision"_a, "problem"_a, "policy"_a,
+  module.def("simulate", &simulate, nb::kw_only(), "arms"_a, "law"_a, "precision"_a, "truth"_a, "problem"_a, "policy"_a,
              "available"_a.none(), "horizon"_a, "seed"_a, "purpose"_a, "iteration"_a, "episodes"_a, "first_block"_a,
              "blocks"_a, "threads"_a, "trajectories"_a);
 }

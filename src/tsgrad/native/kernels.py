@@ -33,7 +33,8 @@ Fields = dict[str, FloatArray]
 
 
 class Kernel(NamedTuple):
-    """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name.
+    """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name; those
+    of a problem twice, for what is true and for what policies believe.
 
     A field of the policy has one number per arm, or none where arms share it; `parameters` are the fields that a
     gradient is taken in, in the order of the policy's parameter vector. Whether the law has the conditional score, and
@@ -42,6 +43,7 @@ class Kernel(NamedTuple):
 
     arms: str
     law: str
+    truth: Fields
     problem: Fields
     policy: Fields
     parameters: tuple[str, ...]
@@ -145,12 +147,12 @@ def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     """
     model = problem.model
     law = _LAWS.get((type(model), type(policy)))
-    if law is None or model is not problem.truth:
+    if law is None or type(problem.truth) is not type(model) or problem.truth.arms != model.arms:
         return None
     arms, problem_fields = _ARMS[type(model)]
     names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
     parameters = tuple(dict.fromkeys(name.partition("[")[0] for name in names))
-    fields = problem_fields(model), law.fields(model, policy)
+    fields = problem_fields(problem.truth), problem_fields(model), law.fields(model, policy)
     return Kernel(arms, law.name, *fields, parameters, law.conditional, law.scheduled)
 
 
@@ -207,6 +209,7 @@ def _calls(
             "arms": kernel.arms,
             "law": kernel.law,
             "precision": precision,
+            "truth": kernel.truth,
             "problem": kernel.problem,
             "policy": kernel.policy | schedule,
             "available": mask,

@@ -11,8 +11,8 @@ class Oracle {
  public:
   using Real = typename Arms::Real;
 
-  Oracle(const Arms& arms, const Mask& mask)
-      : arms_(arms), mask_(mask), pulls_(row_of(arms.count)), total_(row_of(arms.count)),
+  Oracle(const Arms& truth, const Arms& arms, const Mask& mask)
+      : truth_(truth), arms_(arms), mask_(mask), pulls_(row_of(arms.count)), total_(row_of(arms.count)),
         left_(mask ? row_of(arms.count) : 0) {}
 
   // At the first step of the episodes with these worlds [K][lanes], at the prior.
@@ -35,7 +35,7 @@ class Oracle {
       pulls[l] = pulls_[at], total[l] = total_[at];
       plays[l] = pulls[l] + 1;
     }
-    arms_.rewards(reward_keys, turns(plays), arm, mean, reward);
+    truth_.rewards(reward_keys, turns(plays), arm, mean, reward);
     expected = arms_.posterior_means(arm, pulls, total);
     const Lanes<Real> evidence = arms_.evidence(arm, reward);
     TSGRAD_EACH_LANE {
@@ -68,7 +68,8 @@ class Oracle {
     mean = contest.best();
   }
 
-  const Arms& arms_;
+  const Arms& truth_;  // who pays
+  const Arms& arms_;   // what is believed
   const Mask mask_;
   const Real* theta_ = nullptr;
   Buffer<Real> pulls_, total_;  // [K][lanes], what it has seen

@@ -6,22 +6,25 @@
 
 namespace tsgrad {
 
-// A kind of arms and a law over them: what the engine plays.
+// A kind of arms and a law over them: what the engine plays. Worlds and rewards are those of `truth`, beliefs and the law
+// those of `arms`, the model, which mostly is the same.
 template <class ArmsType, class LawType>
 struct Kernel {
   using Arms = ArmsType;
   using Law = LawType;
   using Real = typename Arms::Real;
 
-  Kernel(const Fields& problem, const Fields& policy, int steps)
-      : horizon(steps), arms(problem), law(arms, policy, steps) {
+  Kernel(const Fields& nature, const Fields& problem, const Fields& policy, int steps)
+      : horizon(steps), truth(nature), arms(problem), law(arms, policy, steps) {
+    if (truth.count != arms.count) throw std::invalid_argument("truth and model must have as many arms");
+    nature.check_all_read();
     problem.check_all_read();
     policy.check_all_read();
   }
   Kernel(const Kernel&) = delete;  // laws know their arms by reference
 
   const int horizon;
-  const Arms arms;
+  const Arms truth, arms;
   const Law law;
 };
 

@@ -25,8 +25,8 @@ def conditions_section(conditions: Conditions, comparison: Comparison, trained: 
         paragraphs.append(
             f"{batches}: nothing is known yet. That costs {fixed(blind_regret[0], digits)} of the trained policy's"
             f" {fixed(result.regret, digits)}, and {fixed(blind_regret[1], digits)} of the"
-            f" {fixed(plain.regret, digits)} of {comparison.reference}. What can be influenced is the rest: {fixed(rest[0], digits)} where"
-            f" {comparison.reference} has {fixed(rest[1], digits)}."
+            f" {fixed(plain.regret, digits)} of {comparison.reference}. What can be influenced is the rest:"
+            f" {fixed(rest[0], digits)} where {comparison.reference} has {fixed(rest[1], digits)}."
         )
     if conditions.after is not None:
         paragraphs.append(
