@@ -60,6 +60,28 @@ def test_the_default_counts_after_the_wait():
         one.reward(second.id, 0.5)
 
 
+def test_defaults_count_before_the_next_decision_even_where_no_reward_ever_comes():
+    now = [0.0]
+    one = agent(wait=10.0, default=-1.0, clock=lambda: now[0])
+    one.decide(users=3)
+    now[0] = 10.0
+    one.decide()
+    assert one.belief[0][0].sum() == 3
+
+
+@pytest.mark.parametrize("available", [None, ["a", "b"]])
+def test_chances_of_a_scene_are_computed_once(available, monkeypatch):
+    one, computed = agent(), []
+    shares = one.policy.shares
+    monkeypatch.setattr(one.policy, "shares", lambda *given: computed.append(1) or shares(*given))
+    decisions = one.decide(available=available, users=50)
+    assert len({(decision.arm, decision.propensity) for decision in decisions}) <= 3
+    assert len(computed) == 1
+    one.reward(decisions[0].id, 3.0)
+    assert one.decide(available=available).propensity != decisions[0].propensity
+    assert len(computed) == 3
+
+
 def test_choices_that_were_not_shown_do_not_count():
     now = [0.0]
     one = agent(wait=10.0, clock=lambda: now[0])

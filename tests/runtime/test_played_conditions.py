@@ -9,6 +9,10 @@ import tsgrad as tg
 from false_alarms import z_bound
 from tsgrad_runtime import Agent, BadInput
 from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.experiment import Experiment
+from tsgrad_runtime.ledger import Ledger
+from tsgrad_runtime.live_page import live_page
 
 COINS = {
     "policy": {"kind": "thompson"},
@@ -58,6 +62,18 @@ def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_pat
     for decision in served.decide(users=40):
         assert decision.propensity == shares[served.index[decision.arm]]
     assert np.max(np.abs(10_000 * shares - simulated.traffic[0])) < 1  # rounded to whole users there
+
+
+def test_what_is_known_can_be_told_where_no_arm_can_be_played(tmp_path):
+    """The only arm of a step was withdrawn: nothing can be decided, but the page is there."""
+    table = {**COINS, "horizon": 2, "conditions": {"available": [[1, 1], [2, 2], [2, 2]]}}
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    one = Experiment(artefact_of(table, "test"), ledger)
+    one.append([Event("withdrawal", 0.0, arm="a")])
+    with pytest.raises(BadInput, match="available"):
+        one.agent.scene()
+    assert "(withdrawn)" in live_page(one)
+    ledger.close()
 
 
 def test_arms_come_and_go():

@@ -83,7 +83,8 @@ class Agent:
         self.conditions = artefact.conditions
         self.batch = None if batch is None else check_count("batch", batch, least=1)
         batches = self.conditions is not None and self.conditions.batches
-        self._at_once = self.batch == 1 or (self.batch is None and not batches)
+        # Whether the belief is renewed with every reward.
+        self.at_once = self.batch == 1 or (self.batch is None and not batches)
         self.clock = clock
         self.steps = 0  # decisions that were shown
         self.number = 0  # decisions made here: the step of their noise
@@ -101,7 +102,7 @@ class Agent:
         self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
         self.keeps_open = True  # false where a ledger knows which decisions wait
         self._scenes: dict[Any, Scene] = {}  # of the present state, so that chances are computed once
-        self._shares: dict[int, FloatArray] = {}
+        self._shares: tuple[Scene | None, Any] = (None, None)  # of the last scene that they were asked for
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> "Agent":
@@ -140,6 +141,8 @@ class Agent:
             The decision, or a list of them.
 
         """
+        if self.wait is not None:
+            self.expire()
         scene = self.scene(context, available)
         if users is None:
             return self._decided(scene, available, shown)
@@ -153,12 +156,12 @@ class Agent:
         plain = context is None and not self.model.contexts
         if plain and names in self._scenes:
             return self._scenes[names]
-        t, horizon, staying = min(self.steps + 1, self.artefact.horizon), self.artefact.horizon, None
+        t, staying = self._time(), None
         mask = None if names is None and not self.withdrawn else self._mask(names)
         if self.conditions is not None:
-            t, mask, staying = self._under_conditions(self.conditions, mask)
+            mask, staying = self._under_conditions(self.conditions, mask, t)
         features = self._features(context, t)
-        scene = Scene(self.model, self.belief, self.memory, features, mask, t, horizon, staying)
+        scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon, staying)
         if plain and len(self._scenes) < _MOST_SCENES:
             self._scenes[names] = scene
         return scene
@@ -179,11 +182,12 @@ class Agent:
         """The chance of each arm, [K]: exact by quadrature, or by 4,096 draws where `policy.exact_shares` is false or
         arms are not independent.
         """
-        if scene is not self._scenes.get(None):
-            return self._computed_shares(scene)
-        if not self._shares:
-            self._shares[0] = self._computed_shares(scene)
-        return self._shares[0]
+        last, shares = self._shares
+        if last is not scene:
+            shares = self._computed_shares(scene)
+            self._shares = scene, shares
+        chances: FloatArray = shares
+        return chances
 
     def _computed_shares(self, scene: Scene) -> FloatArray:
         words = (self.process, self.number)
@@ -191,19 +195,24 @@ class Agent:
         shares = self.policy.shares(scene, generator)
         return shares if self.conditions is None else self.conditions.floored(shares, scene.available)
 
-    def _under_conditions(self, conditions: Conditions, mask: Any) -> tuple[int, Any, Any]:
-        """The time of the step that is under way, which arms there are at it, and how long they stay."""
-        step = conditions.step(self.steps)
-        t = conditions.first_user(step)
+    def _time(self) -> int:
+        """The number of the next decision, or of the first one of its step where steps have several."""
+        if self.conditions is None:
+            return min(self.steps + 1, self.artefact.horizon)
+        return self.conditions.first_user(self.conditions.step(self.steps))
+
+    def _under_conditions(self, conditions: Conditions, mask: Any, t: int) -> tuple[Any, Any]:
+        """Which arms there are at the step that is under way, and how long they stay."""
         if conditions.available is None:
-            return t, mask, None
+            return mask, None
+        step = conditions.step(self.steps)
         # Arms that were added since come with no plan.
         added = np.ones(len(self.arms) - conditions.available.shape[1], bool)
         there = np.append(conditions.available[step], added)
         mask = there if mask is None else mask & there
         if not mask.any():
             raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
-        return t, mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
+        return mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
 
     def _chance(self, scene: Scene, arm: Any) -> float | None:
         return None if self.model.arms is None else float(self.shares(scene)[arm])
@@ -287,7 +296,6 @@ class Agent:
         other events came first. They are in the ledger in one order, so that every agent leaves out the same.
         """
         self._scenes.clear()
-        self._shares = {}
         match event.kind:
             case "decision":
                 assert event.decision is not None
@@ -305,7 +313,7 @@ class Agent:
                 arm, features = self._played(event)
                 assert event.reward is not None
                 self.pending.append((features, arm, event.reward))
-                if self._at_once:
+                if self.at_once:
                     self._renew()
             case "arm":
                 return self._add(event)
@@ -323,7 +331,7 @@ class Agent:
 
     def _step(self) -> None:
         self.steps += 1
-        if self._at_once:
+        if self.at_once:
             return
         if self.batch is not None:
             due = self.steps % self.batch == 0
@@ -335,10 +343,18 @@ class Agent:
     def _renew(self) -> None:
         """Belief and memory learn what has come since."""
         for seen, arm, reward in self.pending:
-            features = self._features(None, self.steps) if seen is None and not self.model.contexts else seen
+            features = self.learned_with(seen)
             self.belief = self.model.update(self.belief, features, arm, reward)
             self.memory = self.policy.remember(self.model, self.memory, features, arm, reward)
         self.pending.clear()
+
+    def learned_with(self, seen: Any) -> FloatArray | None:
+        """The features of the arms that a reward is learned with now: those seen at its decision, or the model's."""
+        return self._features(None, self.steps) if seen is None and not self.model.contexts else seen
+
+    def present_features(self) -> FloatArray | None:
+        """The features of the arms at the next decision, of a problem without contexts."""
+        return self._features(None, self._time())
 
     def check(self, event: Event) -> None:
         """Refuses an arm that can't be added or withdrawn."""

@@ -48,7 +48,7 @@ def _moments(experiment: Experiment) -> tuple[Any, Any]:
     if agent.model.contexts or agent.model.arms is None:
         nothing = [None] * len(agent.arms)
         return nothing, nothing
-    mean, std = agent.model.moments(agent.belief, agent.scene().features)
+    mean, std = agent.model.moments(agent.belief, agent.present_features())
     return np.asarray(mean).tolist(), np.asarray(std).tolist()
 
 
@@ -110,8 +110,10 @@ def _expectation(known: dict[str, Any]) -> str:
     believed = [arm["believed"] for arm in known["arms"]]
     if expected is None or None in believed or not known["decisions"]:
         return ""
-    lost = sum(arm["decisions"] * (max(believed) - arm["believed"]) for arm in known["arms"])
-    said = f"Regret expected over the whole horizon: {_number(expected)}; so far, by posterior means: {_number(lost)}."
+    regret = sum(arm["decisions"] * (max(believed) - arm["believed"]) for arm in known["arms"])
+    said = (
+        f"Regret expected over the whole horizon: {_number(expected)}; so far, by posterior means: {_number(regret)}."
+    )
     return f"<p>{said}</p>"
 
 
