@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sql
 
 from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
@@ -96,6 +97,37 @@ def test_defaults_count_after_the_wait_and_late_rewards_do_not(ledger):
     assert not one.overdue()
     assert one.append([Event("reward", 111.0, events[2].decision, reward=3.0)]) == ["late"]
     assert one.agent.belief[0][0].sum() == 4
+
+
+def test_expiry_passes_over_any_number_of_settled_decisions_and_reads_few_rows(ledger):
+    now = [100.0]
+    one = experiment(ledger, wait=10.0, clock=lambda: now[0])
+    events = [decided(one) for _ in range(1203)]
+    one.append(events)
+    one.append([Event("reward", 100.0, event.decision, reward=1.0) for event in events[:1100]])
+    now[0] = 105.0
+    young = [decided(one) for _ in range(20)]
+    one.append(young)
+    now[0] = 112.0
+    assert [event.decision for event in one.overdue()] == [event.decision for event in events[1100:]]
+    while late := one.overdue():
+        assert set(one.append(late)) == {"accepted"}
+    assert one.agent.belief[0][0].sum() == 1203
+    assert len(ledger.overdue(now[0] - 10, 0, 7)) == 7
+    asked = []
+    sql.event.listen(ledger.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    assert not one.overdue()
+    assert len(asked) <= 2
+    assert not [query for query in asked if "at <=" in query]  # what has no index is not searched by
+
+
+def test_a_policy_with_other_arms_is_refused_and_leaves_nothing(ledger):
+    one = experiment(ledger)
+    one.append([decided(one) for _ in range(30)])
+    other = {**CONTENT, "arms": ["x", "y", "z"]}
+    with pytest.raises(BadInput, match="event 1 does not belong to this policy: give one with the arms"):
+        Experiment(artefact_of(other, "test"), ledger)
+    assert list(ledger.policies()) == [one.agent.artefact.name]
 
 
 def test_what_another_process_has_settled_is_not_settled_again(ledger):

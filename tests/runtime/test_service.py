@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import tracemalloc
 
 import httpx2
@@ -226,6 +227,34 @@ def test_renewals_go_on_after_any_error(ledger, monkeypatch):
             broken.setattr(ledger, "events", lambda *_, **__: 1 / 0)
             assert until(503)
         assert until(200)
+
+
+def test_defaults_keep_up_with_decisions_and_the_loop_never_waits_for_the_ledger(ledger, monkeypatch):
+    """1,300 decisions expire in one renewal, and the others' events are read: all of it in the committer's thread."""
+    one = Experiment(artefact_of(CONTENT, "test"), ledger, wait=0.05)
+    other = Experiment(artefact_of(CONTENT, "test"), ledger, wait=0.05)
+    agent = other.agent
+    made = [agent.propose(agent.scene()) for _ in range(1300)]
+    other.append([Event("decision", agent.clock(), each.id, each.arm, 1 / 3) for each in made])
+    used = {}
+    for name in ("append", "events", "overdue", "probe"):
+        method = getattr(ledger, name)
+
+        def noted(*given, method=method, name=name):
+            used.setdefault(name, set()).add(threading.current_thread().name.split("_")[0])
+            return method(*given)
+
+        monkeypatch.setattr(ledger, name, noted)
+    app = application(one, TOKENS, renewal=0.2)
+    with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:
+        for _ in range(100):
+            if client.get("/v1/experiment").json()["defaults"] == 1300:
+                break
+            client.portal.call(asyncio.sleep, 0.05)
+        else:
+            pytest.fail("defaults were not counted")
+    assert used["events"] == used["append"] == used["overdue"] == {"ledger"}
+    np.testing.assert_array_equal(rebuilt(ledger).belief[0], one.agent.belief[0])
 
 
 def test_refusals_keep_no_memory(client):

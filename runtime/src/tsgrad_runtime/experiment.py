@@ -5,14 +5,14 @@ belief that is renewed with every transaction of its own, or when it is told to 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.artefact import Artefact, artefact_of
 from tsgrad_runtime.checks import BadInput
 from tsgrad_runtime.events import Event
-from tsgrad_runtime.ledger import Appended, Ledger, Numbered, Outcome
+from tsgrad_runtime.ledger import MOST_OVERDUE, Appended, Ledger, Numbered, Outcome
 from tsgrad_runtime.watch import Watch
 
 
@@ -35,7 +35,6 @@ class Experiment:
         seed, process, known = ledger.enter(settings)
         if known != settings:
             raise BadInput(f"ledger {ledger.name} is of an experiment with settings {known}, got {settings}")
-        ledger.keep_policy(artefact.name, artefact.content)
         self.agent = Agent(artefact, seed=seed, process=process, clock=clock, **settings)
         self.agent.keeps_open = False
         self.seen = 0  # the number of the last event that the state knows
@@ -43,25 +42,32 @@ class Experiment:
         self._expired = 0
         self.watch = Watch()
         self.catch_up()
+        ledger.keep_policy(artefact.name, artefact.content)  # not before it is known to fit the events
 
     def catch_up(self) -> int:
         """Learns what others have appended; how many events there were."""
         before = self.seen
-        for numbered in self.ledger.all_events(self.seen):
-            self._learn(numbered)
+        self.learn_events(self.ledger.all_events(self.seen))
         return self.seen - before
 
     def append(self, events: Sequence[Event]) -> list[Outcome]:
         """Appends events in one transaction; what each came to. The state knows them, and all before them, then."""
-        return self.learn(self.ledger.append(events))
+        return self.learn(self.write(events))
+
+    def write(self, events: Sequence[Event]) -> Appended:
+        """Appends events and reads what others have appended before; the state stays as it is until it learns them.
+
+        All that waits for the database is here, so that a thread can do it.
+        """
+        appended = self.ledger.append(events)
+        if not appended.events or appended.events[0].number == self.seen + 1:
+            return appended
+        return appended._replace(others=list(self.ledger.all_events(self.seen)))
 
     def learn(self, appended: Appended) -> list[Outcome]:
-        """Renews the state by what was appended, and by what others have appended before."""
-        if appended.events and appended.events[0].number != self.seen + 1:
-            self.catch_up()
-        for numbered in appended.events:
-            if numbered.number > self.seen:
-                self._learn(numbered)
+        """Renews the state by what was written, and by what others have appended before."""
+        self.learn_events(appended.others)
+        self.learn_events(appended.events)
         if not self._void:
             return appended.outcomes
         accepted = iter(appended.events)
@@ -70,28 +76,35 @@ class Experiment:
             for outcome in appended.outcomes
         ]
 
+    def learn_events(self, events: Iterable[Numbered]) -> None:
+        """Renews the state by events of the ledger, in their order; those that it knows are left out."""
+        for numbered in events:
+            if numbered.number > self.seen:
+                self._learn(numbered)
+
     def overdue(self) -> list[Event]:
-        """Default rewards for what has waited too long."""
+        """Default rewards for what has waited too long: some of them, the first first; none when all have theirs."""
         agent = self.agent
         if agent.wait is None:
             return []
-        found = self.ledger.overdue(agent.clock() - agent.wait, self._expired)
-        settled = 0
-        for number, _, has_reward in found:
-            if not has_reward:
-                break
-            settled = number
-        self._expired = max(self._expired, settled)
-        return [
-            Event("default", agent.clock(), decision, reward=agent.default)
-            for _, decision, has_reward in found
-            if not has_reward
-        ]
+        now = agent.clock()
+        while True:
+            found = self.ledger.overdue(now - agent.wait, self._expired)
+            for number, _, has_reward in found:
+                if not has_reward:
+                    break
+                self._expired = number  # nothing up to here is ever looked at again
+            late = [decision for _, decision, has_reward in found if not has_reward]
+            if late or len(found) < MOST_OVERDUE:
+                return [Event("default", now, decision, reward=agent.default) for decision in late]
 
     def _learn(self, numbered: Numbered) -> None:
-        self.watch.see(self.agent, numbered.event)
-        if not self.agent.apply(numbered.event):
-            self._void.add(numbered.number)
+        try:
+            self.watch.see(self.agent, numbered.event)
+            if not self.agent.apply(numbered.event):
+                self._void.add(numbered.number)
+        except _MISFITS:
+            raise _misfit(self.ledger, numbered.number) from None
         self.seen = numbered.number
 
 
@@ -118,6 +131,17 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
     for number, event in events:
         try:
             agent.apply(event)
-        except (KeyError, TypeError, ValueError, AssertionError, IndexError):
-            raise BadInput(f"ledger {ledger.name}: event {number} does not belong to this policy") from None
+        except _MISFITS:
+            raise _misfit(ledger, number) from None
     return agent
+
+
+# What an event raises that was made with other arms, or by another problem.
+_MISFITS = (KeyError, TypeError, ValueError, AssertionError, IndexError)
+
+
+def _misfit(ledger: Ledger, number: int) -> BadInput:
+    return BadInput(
+        f"ledger {ledger.name}: event {number} does not belong to this policy: give one with the arms that it was"
+        " begun with, or another ledger"
+    )

@@ -6,6 +6,7 @@ missed nothing below it. What is believed is a function of the events in that or
 """
 
 import functools
+import itertools
 import json
 import secrets
 import sqlite3
@@ -61,6 +62,7 @@ _EVENTS = sql.Table(
 )
 _COLUMNS = tuple(column.name for column in _EVENTS.columns)
 _ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
+MOST_OVERDUE = 500  # decisions that are looked at in one query
 _MOST_OPEN = 2**14
 _AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
 # Rows of one insert. With a row each, the driver lets another thread run after every one, and waits for its turn again.
@@ -87,6 +89,7 @@ class Appended(NamedTuple):
 
     outcomes: list[Outcome]
     events: list[Numbered]
+    others: Sequence[Numbered] = ()  # what came before them, where somebody else has appended too
 
 
 class Ledger:
@@ -248,22 +251,27 @@ class Ledger:
             yield from found
             after = found[-1].number
 
-    def overdue(self, before: float, after: int, limit: int = 500) -> list[tuple[int, str, bool]]:
-        """(number, decision, whether it has a reward) of what was shown before a time, beyond a number, in order."""
+    def overdue(self, before: float, after: int, limit: int = MOST_OVERDUE) -> list[tuple[int, str, bool]]:
+        """(number, decision, whether it has a reward) of what was shown before a time, beyond a number, in order.
+
+        Rows are read by their number, no more than `limit`, up to the first that was shown later: times have no index,
+        and all rows younger than the wait would be searched.
+        """
         settled = _EVENTS.alias()
         query = (
-            sql.select(_EVENTS.c.number, _EVENTS.c.decision, settled.c.number.is_not(None))
+            sql.select(_EVENTS.c.number, _EVENTS.c.decision, settled.c.number.is_not(None), _EVENTS.c.at)
             .outerjoin(settled, settled.c.once == sql.literal("s:") + _EVENTS.c.decision)
             .where(
                 _EVENTS.c.number > after,
-                _EVENTS.c.at <= before,
                 sql.or_(_EVENTS.c.kind == "activation", sql.and_(_EVENTS.c.kind == "decision", _EVENTS.c.shown)),
             )
             .order_by(_EVENTS.c.number)
             .limit(limit)
         )
         with _reached(), self.engine.connect() as connection:
-            return [(row[0], row[1], bool(row[2])) for row in connection.execute(query)]
+            rows = connection.execute(query).all()
+        due = itertools.takewhile(lambda row: row[3] <= before, rows)
+        return [(number, decision, bool(has_reward)) for number, decision, has_reward, _ in due]
 
 
 class _Statements:
