@@ -69,6 +69,8 @@ def test_warnings_and_refusals(log, tmp_path):
         ({"log": log, "target": {"9": 1.0}}, "arms of the log"),
         ({"log": log}, "target or policy"),
         ({"log": {**log, "propensity": log["propensity"] * 0}, "target": TARGET}, "above 0"),
+        ({"log": {"arm": ["0"], "reward": [1.0], "propensity": [0.5]}, "target": {"0": 1.0}}, "at least two decisions"),
+        ({"log": log, "policy": "nowhere.json", "seed": -1}, "seed must be"),
     ):
         with pytest.raises(tg.BadInput, match=word):
             tg.evaluate_log(**given)

@@ -77,14 +77,16 @@ def evaluate_log(
         propensity: the column of the probability with which the arm was chosen.
         reward_model: an array [rows, K] of expected rewards for the doubly robust estimate; each arm's mean in the log
             unless given, in which case the estimate is right only up to the noise of these means.
-        replays: how often the log is replayed, on rows drawn from it, for the standard error.
+        replays: how often the log is replayed, on rows drawn from it. The standard error is that of one replay, which
+            more replays don't make smaller: what chance did to the log is in all of them.
         seed: of the replays.
 
     Returns:
         Estimates with standard errors.
 
     Raises:
-        BadInput: if the log can't be read or lacks a column, or neither or both of `target` and `policy` are given.
+        BadInput: if the log can't be read, lacks a column or has fewer than two rewards, or neither or both of `target`
+            and `policy` are given.
 
     >>> rng = np.random.default_rng(0)
     >>> arms = rng.integers(2, size=4000)
@@ -96,9 +98,12 @@ def evaluate_log(
     table, waiting = with_rewards(read_log(log), reward)
     names, played = np.unique(arm_names(table, arm, "arm"), return_inverse=True)
     rewards = numbers(table, reward, "reward")
+    if len(rewards) < 2:
+        raise BadInput("log must hold at least two decisions with rewards: one says nothing about how rewards vary")
     if (target is None) == (policy is None):
         raise BadInput("target or policy must be given, one of the two")
     if policy is not None:
+        seed = check_count("seed", seed, least=0, most=2**64 - 1)
         found = _replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
     else:
         logged = _propensities(table, propensity)
@@ -211,5 +216,9 @@ def _replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays
     if min(lengths) < artefact.horizon:
         warnings.append(f"The log is enough for {min(lengths)} decisions of {artefact.horizon}.")
     values = np.array(averages)
+    # Of one replay, not of their mean: replays draw from one log, and averaging takes out their own chance, not the
+    # log's. That is no more than the spread of replays, as none uses more rows than the log has; how much less can't be
+    # told from one log. With 60 decisions, estimates from logs of 200 rows vary by 0.053, and this says 0.074; divided
+    # by the root of 20 replays it would be 0.017.
     estimate = Estimate(float(np.mean(values)), float(np.std(values, ddof=1)))
     return LogEstimate({"replay": estimate}, len(rewards), float(np.mean(lengths)), tuple(warnings))
