@@ -9,11 +9,28 @@ import pytest
 
 import tsgrad as tg
 from tsgrad import cli
+from tsgrad.live import retuning
+from tsgrad.live.export import exported
 from tsgrad.registry import from_data
 from tsgrad_runtime import read_artefact
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import Ledger
+
+RATES = dict(zip("abcd", [0.1, 0.2, 0.3, 0.4], strict=True))
+
+
+def play(experiment, steps):
+    """Five decisions a step, with their rewards."""
+    generator, agent = np.random.default_rng(0), experiment.agent
+    for _ in range(steps):
+        scene = agent.scene()
+        made_now = [agent.propose(scene) for _ in range(5)]
+        name = agent.artefact.name
+        experiment.append([Event("decision", 1.0, one.id, one.arm, one.propensity, policy=name) for one in made_now])
+        paid = [float(generator.random() < RATES[one.arm]) for one in made_now]
+        rewards = [Event("reward", 2.0, one.id, reward=value) for one, value in zip(made_now, paid, strict=True)]
+        experiment.append(rewards)
 
 
 @pytest.fixture(scope="module")
@@ -23,17 +40,28 @@ def folder(tmp_path_factory):
     problem = tg.BernoulliBandit(alpha=1.0, beta=3.0, arms=4)
     tg.write_policy(made / "policy.json", tg.Thompson(), problem=problem, horizon=300, arms=list("abcd"))
     ledger = Ledger(f"sqlite:///{made}/ledger.db")
-    experiment = Experiment(read_artefact(made / "policy.json"), ledger)
-    generator, agent = np.random.default_rng(0), experiment.agent
-    rates = dict(zip("abcd", [0.1, 0.2, 0.3, 0.4], strict=True))
-    for _ in range(40):
-        scene = agent.scene()
-        made_now = [agent.propose(scene) for _ in range(5)]
-        name = agent.artefact.name
-        experiment.append([Event("decision", 1.0, one.id, one.arm, one.propensity, policy=name) for one in made_now])
-        paid = [float(generator.random() < rates[one.arm]) for one in made_now]
-        rewards = [Event("reward", 2.0, one.id, reward=value) for one, value in zip(made_now, paid, strict=True)]
-        experiment.append(rewards)
+    play(Experiment(read_artefact(made / "policy.json"), ledger), 40)
+    ledger.close()
+    return made
+
+
+SHORT = {"episodes": 64, "iterations": 1, "validation_episodes": 256, "seed": 0}
+
+
+def trained(out, problem, **options):
+    """A run that was hardly trained, and its policy file with names for its arms."""
+    run = tg.train(problem, horizon=40, out=out, **SHORT, **options)
+    run.save(out.with_suffix(".json"), arms=list("abcd"))
+    return run
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory):
+    """A run, and the ledger in which its policy decided for 200 users."""
+    made = tmp_path_factory.mktemp("deployed")
+    trained(made / "run", tg.BernoulliBandit(alpha=1.0, beta=3.0, arms=4))
+    ledger = Ledger(f"sqlite:///{made}/ledger.db")
+    play(Experiment(read_artefact(made / "run.json"), ledger), 40)
     ledger.close()
     return made
 
@@ -93,6 +121,7 @@ def test_check_says_whether_a_ledger_is_whole(folder, tmp_path, monkeypatch, cap
         (("ledger", "export", "nonsense", "--out", "x.csv"), "URL"),
         (("evaluate", "nothing.csv", "--share", "a=1"), "no such file"),
         (("evaluate", "nothing.csv", "--share", "a"), "ARM=SHARE"),
+        (("retune", "run", "--ledger", "sqlite:///nothing.db", "--out", "next"), "not there"),
         (("serve", "nothing.json", "--ledger", "sqlite:///x.db"), "can't be read"),
     ],
 )
@@ -100,10 +129,11 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
     monkeypatch.chdir(tmp_path)
     assert tsgrad(monkeypatch, *arguments) == 2
     assert word in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())  # no database is made where a name was mistyped
 
 
 @pytest.mark.long
-def test_retuning_replaces_a_policy_only_by_a_better_one(folder, tmp_path):
+def test_retuning_replaces_a_policy_only_by_a_better_one(tmp_path):
     """From a policy that was hardly trained; whatever comes of it, files say what was decided. Conditions stay those of
     the run, and arms are called what the ledger calls them: they had no names when the run was trained. Stopped before
     its end, the same call leaves the same files.
@@ -111,8 +141,9 @@ def test_retuning_replaces_a_policy_only_by_a_better_one(folder, tmp_path):
     problem = tg.BernoulliBandit(alpha=1.0, beta=3.0, arms=4)
     short = {"episodes": 256, "iterations": 20, "validation_episodes": 2048, "seed": 0}
     conditions = tg.Conditions(available=[[1, 40], [1, 40], [1, 40], [5, 40]])
-    tg.train(problem, horizon=40, out=tmp_path / "first", conditions=conditions, **{**short, "iterations": 1})
-    ledger = Ledger(f"sqlite:///{folder}/ledger.db")
+    trained(tmp_path / "first", problem, conditions=conditions)
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    play(Experiment(read_artefact(tmp_path / "first.json"), ledger), 40)
     retuned = functools.partial(tg.retune, tmp_path / "first", ledger, out=tmp_path / "second", episodes=1024)
     found = retuned(training=short)
     whole = {path.name: path.read_bytes() for path in (tmp_path / "second").iterdir()}
@@ -130,6 +161,86 @@ def test_retuning_replaces_a_policy_only_by_a_better_one(folder, tmp_path):
     assert found.run.conditions.table == conditions.table
     if found.replaces:
         following = read_artefact(tmp_path / "second" / "next.json")
-        assert len(following.content["lineage"]) == 1  # the ledger's policy was not trained
+        assert len(following.content["lineage"]) == 2  # the ledger's policy was trained, too
         assert following.arms == ("a", "b", "c", "d")
         assert following.content["conditions"] == conditions.table
+
+
+def test_retuning_says_what_it_gains_on_recorded_arms_and_what_changed(deployed, tmp_path):
+    """The gain is that of the two policies in worlds of the posterior of these arms, each with its own prior."""
+    ledger = Ledger(f"sqlite:///{deployed}/ledger.db")
+    found = tg.retune(deployed / "run", ledger, out=tmp_path / "next", training=SHORT, episodes=128)
+    table = exported(ledger)
+    ledger.close()
+    arms = np.array(["abcd".index(arm) for arm in table["arm"]])
+    paid, pulls = np.bincount(arms, table["reward"], minlength=4), np.bincount(arms, minlength=4)
+    prior = found.fit.parameters
+    truth = tg.BernoulliBandit(alpha=prior["alpha"] + paid, beta=prior["beta"] + pulls - paid)
+    regrets = [
+        tg.simulate(
+            tg.Misspecified(truth=truth, model=run.problem), run.policy, horizon=40, episodes=128, seed=1
+        ).regret
+        for run in (found.before, found.run)
+    ]
+    assert found.recorded_gain == pytest.approx(np.mean(regrets[0] - regrets[1]), abs=1e-6)
+    page = (tmp_path / "next" / "retuned.md").read_text()
+    assert f"a gain of {found.recorded_gain:.3g} (s.e. {found.recorded_gain_standard_error:.2g})" in page
+    assert f"alpha 1 to {prior['alpha']:.4g}, beta 3 to {prior['beta']:.4g}." in page
+    assert "and in the policy: " in page
+
+
+def test_a_loss_on_recorded_arms_keeps_the_deployed_policy(deployed, tmp_path, monkeypatch):
+    """The new policy gains everywhere else: only the recorded arms, where it is made to lose, speak against it."""
+    real = retuning.compare
+
+    def compared(problem, policies, **options):
+        found = real(problem, policies, **options)
+        worse = isinstance(problem.truth, tg.BernoulliBandit) and problem.model.alpha[0] != 1.0
+        return found._replace(regrets={name: one + worse for name, one in found.regrets.items()})
+
+    def improved(*given, **options):
+        return tg.train(*given, **options)._replace(improved=True)
+
+    ledger = Ledger(f"sqlite:///{deployed}/ledger.db")
+    monkeypatch.setattr(retuning, "train", improved)
+    kept = tg.retune(deployed / "run", ledger, out=tmp_path / "gains", training=SHORT, episodes=128)
+    monkeypatch.setattr(retuning, "compare", compared)
+    lost = tg.retune(deployed / "run", ledger, out=tmp_path / "loses", training=SHORT, episodes=128)
+    ledger.close()
+    assert kept.replaces
+    assert not lost.replaces
+    assert lost.uncertain_gain == kept.uncertain_gain
+    assert not (tmp_path / "loses" / "next.json").exists()
+    assert "a loss." in str(lost)
+
+
+def test_retuning_refuses_arms_with_priors_of_their_own(deployed, tmp_path):
+    ledger = Ledger(f"sqlite:///{deployed}/ledger.db")
+    trained(tmp_path / "run", tg.BernoulliBandit(alpha=1.0, beta=[1.0, 2.0, 3.0, 4.0]))
+    with pytest.raises(tg.BadInput, match=r"one beta for all arms.* got 1 to 4"):
+        tg.retune(tmp_path / "run", ledger, out=tmp_path / "next", training=SHORT)
+    ledger.close()
+
+
+def test_retuning_refuses_the_run_of_another_policy(deployed, folder, tmp_path):
+    ledger = Ledger(f"sqlite:///{folder}/ledger.db")
+    with pytest.raises(tg.BadInput, match="not the run of the policy that decided last"):
+        tg.retune(deployed / "run", ledger, out=tmp_path / "next", training=SHORT)
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("event", "word"),
+    [
+        (Event("arm", 3.0, arm="e", parameters={}), "'e' was added"),
+        (Event("withdrawal", 3.0, arm="b"), "'b' was withd"),
+    ],
+)
+def test_retuning_refuses_arms_that_came_or_went(deployed, tmp_path, event, word):
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    experiment = Experiment(read_artefact(deployed / "run.json"), ledger)
+    play(experiment, 2)
+    experiment.append([event])
+    with pytest.raises(tg.BadInput, match=word):
+        tg.retune(deployed / "run", ledger, out=tmp_path / "next", training=SHORT)
+    ledger.close()

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from tsgrad.cli.interrupts import INTERRUPTED, leaving
+from tsgrad.cli.ledger import _with as with_ledger
 
 
 def retune(
@@ -23,20 +24,14 @@ def retune(
 
     Exit code 1 if it is no better than the policy deployed. Where it was stopped, the same command goes on.
     """
-    from tsgrad.checks import BadInput, needs_extra
     from tsgrad.live import retune as run_retuning
-
-    with needs_extra("live"):
-        from tsgrad_runtime.ledger import Ledger, LedgerDown
 
     asked: dict[str, Any] = {"iterations": iterations, "episodes": episodes}
     given = {name: value for name, value in asked.items() if value is not None}
     stopped = "Stopped. Continue with the same command."
     try:
         with leaving(lambda: stopped):
-            found = run_retuning(folder, Ledger(ledger), out=out, training=given)
-    except LedgerDown as down:
-        raise BadInput(f"ledger can't be read: {down}") from None
+            found = with_ledger(ledger, lambda opened: run_retuning(folder, opened, out=out, training=given))
     except KeyboardInterrupt:  # of training, which stops between iterations
         typer.echo(stopped, err=True)
         raise typer.Exit(INTERRUPTED) from None

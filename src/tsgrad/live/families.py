@@ -88,6 +88,10 @@ class ArmFamily(Family):
     def location(self, mean: Any) -> Any:
         """The first free coordinate of a prior with this mean."""
 
+    @abc.abstractmethod
+    def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
+        """The bandit with as many arms as there are pulls, [K], whose prior is what these pulls tell of each."""
+
     def drawn(self, free: FloatArray, normal: FloatArray) -> FloatArray:
         return self.parameters(free)
 
@@ -145,7 +149,7 @@ class _BetaBinomialLaw:
         failures = np.where(inside, n - counts, 0)
         ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(failures + 1)
         chances = ways + special.betaln(alpha + counts, beta + failures) - special.betaln(alpha, beta)
-        return np.minimum(np.sum(np.exp(np.where(inside, chances, -np.inf)), axis=1), 1.0)
+        return np.asarray(np.minimum(np.sum(np.exp(np.where(inside, chances, -np.inf)), axis=1), 1.0))
 
     def _integrated(self, total: FloatArray, which: Any) -> FloatArray:
         levels = (np.arange(_RATES) + 0.5) / _RATES
@@ -200,6 +204,9 @@ class BetaBinomial(ArmFamily):
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return BernoulliBandit(alpha=parameters[0], beta=parameters[1], arms=arms)
 
+    def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
+        return BernoulliBandit(alpha=parameters[0] + total, beta=parameters[1] + pulls - total)
+
 
 class GammaPoisson(ArmFamily):
     """Counts; free coordinates are the logarithms of the prior mean and of the shape."""
@@ -238,6 +245,9 @@ class GammaPoisson(ArmFamily):
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return PoissonBandit(shape=parameters[0], rate=parameters[1], arms=arms)
+
+    def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
+        return PoissonBandit(shape=parameters[0] + total, rate=parameters[1] + pulls)
 
 
 class Normal(ArmFamily):
@@ -300,6 +310,12 @@ class Normal(ArmFamily):
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return GaussianBandit(prior_mean=parameters[0], prior_std=parameters[1], noise_std=parameters[2], arms=arms)
+
+    def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
+        mean, std, noise = parameters
+        precision = 1 / std**2 + pulls / noise**2
+        centre = (mean / std**2 + total / noise**2) / precision
+        return GaussianBandit(prior_mean=centre, prior_std=1 / np.sqrt(precision), noise_std=noise)
 
 
 def _columns(parameters: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ def fit_p_value(law: Family, free: FloatArray, covariance: FloatArray, units: Un
 
     """
     generator = np.random.default_rng(0)
-    scale = np.linalg.cholesky(covariance)
+    scale = np.asarray(np.linalg.cholesky(covariance), np.float64)
     best = _refitted(law, free, scale, units)
     own = _distance(law, best, units, generator)
     as_far = 0

@@ -6,26 +6,39 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tsgrad.arrays import FloatArray
 from tsgrad.artefact import write_json, write_text
 from tsgrad.checks import BadInput, check_choice, check_path, check_type, needs_extra
 from tsgrad.evaluate import compare
-from tsgrad.live.export import exported
+from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
-from tsgrad.problems import FiniteArms, Problem
+from tsgrad.live.recorded import check_alike, recorded
+from tsgrad.policies import SamplingPolicy
+from tsgrad.problems import AnyProblem, FiniteArms, Misspecified, Problem
 from tsgrad.registry import registered_name, to_data
 from tsgrad.training import Run, RunFolder, resume, train
-from tsgrad_runtime.artefact import read_artefact
 
 if TYPE_CHECKING:
     from tsgrad_runtime.ledger import Ledger
 
 RESULT = "retuned.md"  # written last
-LOSS_Z = 2.0  # standard errors by which the new policy may not be worse where its prior is uncertain
+LOSS_Z = 2.0  # standard errors by which the new policy may not be worse in any comparison
 
 
 class Retuned(NamedTuple):
-    """What retuning found: the prior fitted to the ledger, the new run, whether its policy replaces the deployed one,
-    and its gain over the deployed one where the prior is uncertain. Prints as sentences.
+    """What retuning found, and whether the new policy is to replace the deployed one. Prints as sentences.
+
+    Attributes:
+        fit: the prior fitted to the ledger.
+        run: the new run: its policy, and what that gains with the fitted prior.
+        replaces: whether its policy is better than the deployed one and so replaces it.
+        uncertain_gain: how much less regret the new policy has where priors are drawn from what the fit leaves open.
+        uncertain_gain_standard_error: of that gain.
+        recorded_gain: how much less regret the new policy has on the ledger's own arms, each policy with the prior it
+            was trained for; expected rewards are drawn from what the recorded ones leave open.
+        recorded_gain_standard_error: of that gain.
+        before: the run whose policy is deployed.
+
     """
 
     fit: FittedPrior
@@ -33,19 +46,56 @@ class Retuned(NamedTuple):
     replaces: bool
     uncertain_gain: float
     uncertain_gain_standard_error: float
+    recorded_gain: float
+    recorded_gain_standard_error: float
+    before: Run
 
     def __str__(self) -> str:
         verdict = "is better than the deployed one" if self.replaces else "is not better: keep the deployed one"
-        loss = self.uncertain_gain < -LOSS_Z * self.uncertain_gain_standard_error
+        old, new = (to_data(run.problem.model) for run in (self.before, self.run))
+        start, end = self.before.policy.meta_parameters(), self.run.policy.meta_parameters()
         return "\n".join(
             [
                 f"The new policy {verdict}.",
                 f"With the prior fitted to the ledger: {self.run}",
-                f"With priors drawn from the uncertainty of that fit: a gain of {self.uncertain_gain:.3g}"
-                f" (s.e. {self.uncertain_gain_standard_error:.2g}), {'a loss' if loss else 'no loss beyond chance'}.",
+                "With priors drawn from the uncertainty of that fit: "
+                + _gain(self.uncertain_gain, self.uncertain_gain_standard_error),
+                "On the arms that the ledger recorded, as far as their rewards tell: "
+                + _gain(self.recorded_gain, self.recorded_gain_standard_error),
+                "What changed, in the prior: "
+                + _changes({name: (old[name], new[name]) for name in self.fit.parameters}),
+                "and in the policy: " + _changes({name: (start[name], end[name]) for name in start}),
                 f"The prior: {self.fit}",
             ]
         )
+
+
+def _gain(gain: float, error: float) -> str:
+    verdict = "no loss beyond chance" if _no_loss(gain, error) else "a loss"
+    return f"a gain of {gain:.3g} (s.e. {error:.2g}), {verdict}."
+
+
+def _no_loss(gain: float, error: float) -> bool:
+    return gain >= -LOSS_Z * error
+
+
+def _changes(values: Mapping[str, tuple[Any, Any]]) -> str:
+    """Numbers before and after, by name.
+
+    >>> _changes({"alpha": ([1.0, 1.0], [2.5, 2.5]), "beta": (3.0, 3.0)})
+    'alpha 1 to 2.5, beta 3 as before.'
+    """
+    said = []
+    for name, pair in values.items():
+        before, after = map(_number, pair)
+        said.append(f"{name} {before} as before" if before == after else f"{name} {before} to {after}")
+    return ", ".join(said) + "."
+
+
+def _number(values: Any) -> str:
+    """One number where all are the same, else their range."""
+    least, most = f"{np.min(values):.4g}", f"{np.max(values):.4g}"
+    return least if least == most else f"({least} ... {most})"
 
 
 def retune(
@@ -64,18 +114,21 @@ def retune(
         out: a new folder for the new run. It gets `next.json`, the policy to deploy, only if that is better. Where a
             retuning was stopped in it, the same call goes on.
         training: settings of the training, if other than the defaults. Horizon and conditions are those of the run.
-        episodes: on which the two policies are compared where the prior is uncertain.
+        episodes: on which the two policies are compared where the prior is uncertain, and on the recorded arms.
 
     Returns:
         The result, which is also written to `retuned.md` in the new folder.
 
     Raises:
-        BadInput: if `folder` is no finished run, its problem is not one that `fit_prior` can fit, the ledger holds no
-            rewards, or `out` is not empty.
+        BadInput: if `folder` is no finished run, or not that of the policy that decided last in the ledger; its problem
+            is not one that `fit_prior` can fit, or has arms with different priors or noise; arms were added or
+            withdrawn in the ledger, or it holds no rewards; or `out` is not empty.
 
-    The gain must hold twice, on fresh episodes: with the prior fitted to the ledger, and, as no loss, where that prior
-    is drawn from what the data leave open. Arms keep the names that they have in the ledger. The guide *From logs to a
-    running experiment* goes all the way there.
+    The gain must hold three times, on fresh episodes: with the prior fitted to the ledger; as no loss beyond chance,
+    where that prior is drawn from what the data leave open; and likewise on the ledger's own arms, whose expected
+    rewards are drawn from what their recorded rewards leave open. In the last the deployed policy has the prior that it
+    was deployed with, and the new one its own: that is what would be exchanged. Arms keep the names that they have in
+    the ledger. The guide *From logs to a running experiment* goes all the way there.
 
     """
     with needs_extra("live"):
@@ -90,46 +143,34 @@ def retune(
     model, horizon = before.problem.model, before.provenance["horizon"]
     family = check_choice("problem of the run", registered_name(type(model)) or "one of your own", FAMILIES)
     assert isinstance(model, FiniteArms)
-    table = exported(ledger)
-    rows = [row for row, reward in enumerate(table["reward"]) if reward is not None]
-    if not rows:
-        raise BadInput("ledger must hold rewards: there is nothing to learn from yet")
-    log = {name: np.array([table[name][row] for row in rows]) for name in ("arm", "reward")}
-    fit = fit_prior(log, family=family)
+    check_alike(model)
+    past = recorded(ledger, folder)
+    fit = fit_prior(past.log, family=family)
     problem = fit.problem(arms=model.arms)
     settings = {"horizon": horizon, **settings}
     if _was_stopped(out, problem, settings):
         run = resume(out)
     else:
         run = train(problem, before.policy, out=out, conditions=before.conditions, **settings)
-    compared = compare(
-        fit.uncertain(arms=model.arms),
-        {"deployed": before.policy, "new": run.policy},
-        horizon=horizon,
-        episodes=episodes,
-        seed=1,
-        bound=None,
-        conditions=before.conditions,
+
+    def regret(world: AnyProblem, policy: SamplingPolicy) -> FloatArray:
+        # Episodes of one seed are the same for whatever plays them, so that regrets can be compared one by one.
+        options = {"horizon": horizon, "episodes": episodes, "seed": 1, "conditions": before.conditions}
+        return compare(world, {"": policy}, bound=None, **options).regrets[""]
+
+    drawn, truth = fit.uncertain(arms=model.arms), past.worlds(fit)
+    uncertain = mean_and_error(regret(drawn, before.policy) - regret(drawn, run.policy))
+    known = mean_and_error(
+        regret(Misspecified(truth=truth, model=model), before.policy)
+        - regret(Misspecified(truth=truth, model=problem), run.policy)
     )
-    gain, error = compared.difference("deployed", "new")
-    retuned = Retuned(fit, run, bool(run.improved and gain > -LOSS_Z * error), gain, error)
+    replaces = bool(run.improved and _no_loss(*uncertain) and _no_loss(*known))
+    retuned = Retuned(fit, run, replaces, *uncertain, *known, before)
     if retuned.replaces:
-        name, content = _deployed(ledger, table["policy"][-1], folder / "policy.json")
-        lineage = [{**run.provenance, "from": name}, *content.get("lineage", [])]
-        names = content.get("arms", ())
-        arms = names if len(names) == model.arms else None
-        write_json(out / "next.json", "policy", run.content(arms=arms, lineage=lineage))
+        lineage = [{**run.provenance, "from": past.policy}, *past.content.get("lineage", [])]
+        write_json(out / "next.json", "policy", run.content(arms=past.arms, lineage=lineage))
     write_text(out / RESULT, f"{retuned}\n")
     return retuned
-
-
-def _deployed(ledger: "Ledger", name: str, path: Path) -> tuple[str, dict[str, Any]]:
-    """Name and content of the policy that decided: from the ledger, as its arms may have been named after training."""
-    content = ledger.policies().get(name)
-    if content is not None:
-        return name, content
-    artefact = read_artefact(path)
-    return artefact.name, artefact.content
 
 
 def _was_stopped(out: Path, problem: Problem, settings: Mapping[str, Any]) -> bool:
