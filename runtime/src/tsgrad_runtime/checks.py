@@ -71,9 +71,9 @@ def check_path(name: str, value: Any) -> Path:
 def check_name(name: str, value: Any) -> str:
     """A text that every database and every answer can hold: in UTF-8, and without the character NUL.
 
-    >>> check_name("arm", chr(0xD800))
+    >>> check_name("arm", 7)
     Traceback (most recent call last):
-    tsgrad_runtime.checks.BadInput: arm must be a text that UTF-8 can hold, without NUL, got '\\ud800'
+    tsgrad_runtime.checks.BadInput: arm must be a text that UTF-8 can hold, without NUL, got 7
     """
     if isinstance(value, str) and "\0" not in value:
         try:

@@ -48,9 +48,7 @@ class Watch:
                 self.defaults += event.kind == "default"
                 assert event.reward is not None
                 surprise = self._learned(agent, agent.index[event.arm], event.features, event.reward)
-                tally = ArmTally(
-                    tally.shown, tally.rewards + 1, tally.total + event.reward, tally.surprise + surprise
-                )
+                tally = ArmTally(tally.shown, tally.rewards + 1, tally.total + event.reward, tally.surprise + surprise)
         self.arms[event.arm] = tally
 
     def believed(self, agent: Agent) -> Belief:

@@ -33,8 +33,9 @@ Fields = dict[str, FloatArray]
 
 
 class Kernel(NamedTuple):
-    """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name; those
-    of a problem twice, for what is true and for what policies believe.
+    """A problem and a policy as a kernel takes them: by the names of its arms and its law, and their fields by name.
+
+    Those of a problem are there twice, for what is true and for what policies believe.
 
     A field of the policy has one number per arm, or none where arms share it; `parameters` are the fields that a
     gradient is taken in, in the order of the policy's parameter vector. Whether the law has the conditional score, and
@@ -147,7 +148,7 @@ def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     """
     model = problem.model
     law = _LAWS.get((type(model), type(policy)))
-    if law is None or type(problem.truth) is not type(model) or problem.truth.arms != model.arms:
+    if law is None or type(problem.truth) is not type(model):
         return None
     arms, problem_fields = _ARMS[type(model)]
     names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
