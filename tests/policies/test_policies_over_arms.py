@@ -178,16 +178,19 @@ def test_the_network_reads_arm_and_reward():
 
 @pytest.mark.long
 def test_training_the_network_pays():
-    """Five Bernoulli arms, 20 steps: below plain Thompson sampling, paired, by more than three standard errors."""
-    problem = tg.BernoulliBandit(arms=5)
+    """Three Bernoulli arms, 20 steps: below plain Thompson sampling, paired, by more than three standard errors.
+
+    Training magnifies the last digits, which differ between processors; with other seeds it gains 0.60 to 0.83 of 2.46.
+    """
+    problem = tg.BernoulliBandit(arms=3)
     run = tg.train(
         problem,
         tg.RL2(problem, hidden=16),
         tg.Estimator("mean", "self", rollouts=4),
         horizon=20,
-        episodes=512,
-        iterations=150,
-        learning_rate=0.03,
+        episodes=256,
+        iterations=200,
+        learning_rate=0.02,
         clip_norm=1.0,  # gradients through time explode once in a while, and throw the network far off
         validation_episodes=2048,
         seed=0,
