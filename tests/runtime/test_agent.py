@@ -192,6 +192,12 @@ def test_a_snapshot_of_another_policy_is_refused(tmp_path):
         ({"problem": {"kind": "bernoulli", "alpha": [1.0], "beta": [-1.0]}}, "beta"),
         ({"arms": ["a"]}, "arms"),
         ({"conditions": {"batch": 0}}, "conditions"),
+        ({"conditions": {"batch": 10**30}}, "batch"),
+        ({"conditions": {"batch": 2**30}}, "users in all"),
+        ({"conditions": {"batch": 2}, "horizon": 10**13}, "horizon"),
+        ({"conditions": {"floor": [0.1, 0.1]}}, "floor must be one number"),
+        ({"conditions": {"available": [[True], [True, False]]}}, "available"),
+        ({"policy": {"kind": "scaled-thompson", "factor": [1.0, 2.0]}}, "factor must be one number"),
         ({"policy": {"kind": "bonus", "bonus": [0, 0], "log_spread": [0, 0]}}, "coefficients"),
         ({"policy": {"kind": "index", "table": [[0.0]]}}, "table"),
     ],
@@ -202,6 +208,11 @@ def test_artefacts_that_cannot_be_played_say_why(change, word, tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(BadInput, match=word):
         Agent.load(path)
+
+
+def test_a_wait_is_one_number():
+    with pytest.raises(BadInput, match="wait must be one number"):
+        agent(wait=[1, 2])
 
 
 def test_after_the_horizon_it_decides_as_at_the_last_step():

@@ -48,6 +48,15 @@ def test_a_floor_is_part_of_chances_and_choices():
     assert np.max(np.abs(counts - shares) / np.sqrt(shares * (1 - shares) / 20_000)) < z_bound(3)
 
 
+def test_no_arm_is_added_that_has_no_share_left():
+    one = agent(10, floor=0.3)
+    with pytest.raises(BadInput, match="4 with a share"):
+        one.add_arm("d", alpha=1.0, beta=1.0)
+    one.withdraw("a")
+    one.add_arm("d", alpha=1.0, beta=1.0)
+    assert np.sum(one.shares(one.scene())) == pytest.approx(1)
+
+
 @pytest.mark.parametrize("rival", [tg.ExploreThenCommit(), tg.BatchKnowledgeGradient(), tg.ResidualHorizon()])
 def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_path):
     """Its first batch, served, has the shares of the simulator's first step, for every one of its users."""

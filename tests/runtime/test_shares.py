@@ -8,6 +8,7 @@ from tsgrad_runtime.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw
 from tsgrad_runtime.models import Gaussian
 from tsgrad_runtime.policies import Scene
 from tsgrad_runtime.policies.relaxation import RelaxationSampling
+from tsgrad_runtime.policies.rivals import TopTwoThompson
 from tsgrad_runtime.shares import product_shares, sampled_shares
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
@@ -67,6 +68,31 @@ def test_sampling_agrees_with_quadrature():
     drawn = sampled_shares(law, None, np.random.default_rng(0))
     # Four comparisons beyond z = 4.2 together: once in 10,000 such tests.
     assert np.all(np.abs(drawn - exact) < 4.2 * np.sqrt(exact * (1 - exact) / 4096))
+
+
+def test_no_chance_of_an_arm_that_can_be_played_is_zero():
+    """Who weighs by 1 / chance may meet an arm that was played, and that none of 4,096 draws has led to."""
+    law = NormalLaw(np.array([0.0, 10.0, 0.0]), np.ones(3))
+    shares = sampled_shares(law, np.array([True, True, False]), np.random.default_rng(0))
+    assert 0 < shares[0] < 1 / 4096
+    assert shares[2] == 0
+    assert np.sum(shares) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("best", [0.0, 2.0, 3.5, 12.0])
+def test_shares_of_top_two_sampling_are_how_often_arms_are_played(best):
+    """Four arms, the last not available. Where one is nearly sure to be best, the second of the first draw is played
+    when all redraws fail. Three shares of 10,000 decisions beyond z = 4.5: once in 40,000 tests.
+    """
+    model = Gaussian(prior_mean=[best, 0.3, 0.0, 9.0], prior_std=[1.0, 0.5, 1.0, 1.0], noise_std=[1.0] * 4)
+    policy, number = TopTwoThompson(), 10_000
+    scene = Scene(model, model.prior(), None, None, np.array([True, True, True, False]), 1, 2 * number)
+    shares = policy.shares(scene, np.random.default_rng(0))
+    noise = Noise.of(seed=0, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY)
+    played = np.bincount([policy.arm(scene, noise, step) for step in range(1, number + 1)], minlength=4) / number
+    assert np.all(np.abs(played - shares) <= 4.5 * np.sqrt(shares * (1 - shares) / number))
+    only = scene._replace(available=np.arange(4) == 2)
+    assert np.array_equal(policy.shares(only, np.random.default_rng(0)), [0, 0, 1, 0])
 
 
 @pytest.mark.parametrize("penalty", ["V-Zero", "INDEX"])

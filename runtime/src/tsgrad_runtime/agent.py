@@ -21,8 +21,8 @@ from typing import Any, overload
 import numpy as np
 
 from tsgrad_runtime.artefact import Artefact, read_artefact
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count, check_name
-from tsgrad_runtime.conditions import Conditions, left_to_chance
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count, check_name, check_number
+from tsgrad_runtime.conditions import MOST_FLOORS, Conditions, left_to_chance
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.models import Belief, IndependentArms, Model
@@ -78,7 +78,7 @@ class Agent:
         own = int.from_bytes(os.urandom(8), "big")
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
         self.process = check_count("process", process, least=0, most=2**32 - 1)
-        self.wait = None if wait is None else float(check_array("wait", wait, above=0))
+        self.wait = None if wait is None else check_number("wait", wait, above=0)
         self.default = self.model.check_reward(default) if wait is not None else default
         self.conditions = artefact.conditions
         self.batch = None if batch is None else check_count("batch", batch, least=1)
@@ -383,6 +383,10 @@ class Agent:
         return self.model
 
     def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
+        floor = 0.0 if self.conditions is None else self.conditions.floor
+        played = len(self.arms) - len(self.withdrawn) + 1
+        if floor * played > MOST_FLOORS:
+            raise BadInput(f"arms can't be added: {played} with a share of {floor:g} or more each would have above 1")
         if check_name("name of a new arm", event.arm) in self.index:
             raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
         return model.with_arm(self.belief, event.parameters or {})

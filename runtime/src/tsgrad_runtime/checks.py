@@ -144,6 +144,19 @@ def check_array(name: str, value: Any, *, above: float | None = None) -> FloatAr
     return array
 
 
+def check_number(name: str, value: Any, *, above: float | None = None) -> float:
+    """One finite number, greater than `above` where that is given.
+
+    >>> check_number("wait", [1, 2])
+    Traceback (most recent call last):
+    tsgrad_runtime.checks.BadInput: wait must be one number, got [1, 2]
+    """
+    number = check_array(name, value, above=above)
+    if number.ndim:
+        raise BadInput(f"{name} must be one number, got {value!r:.80}")
+    return float(number)
+
+
 def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
     """Per-arm arguments broadcast to one shape [K]; `arms` gives K where all of them are scalars.
 

@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count
+from tsgrad_runtime.checks import BadInput, FloatArray, check_count, check_number
 from tsgrad_runtime.streams import Noise
+
+MOST_FLOORS = 1 + 1e-12  # of all arms together
+_MOST_USERS = 2**31 - 1  # as many as the simulator can have
+_MOST_STEPS = 10**7
 
 
 class Conditions(NamedTuple):
@@ -77,13 +81,16 @@ def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | No
         )
     sizes = table.get("batch", 1)
     many = sizes if isinstance(sizes, list) else [sizes]
-    counts = [check_count("conditions: batch", size, least=1) for size in many]
+    counts = [check_count("conditions: batch", size, least=1, most=_MOST_USERS) for size in many]
+    check_count("horizon under conditions", horizon, least=1, most=_MOST_STEPS)
     if len(counts) not in (1, horizon):
         raise BadInput(f"conditions: batch must be one number or {horizon}, one per step, got {len(counts)}")
-    floor = float(check_array("conditions: floor", table.get("floor", 0.0)))
-    if not 0 <= floor * (arms or 1) <= 1 + 1e-12:
+    floor = check_number("conditions: floor", table.get("floor", 0.0))
+    if not 0 <= floor * (arms or 1) <= MOST_FLOORS:
         raise BadInput(f"conditions: floor must be from 0 to one over the number of arms, got {floor}")
     sizes = np.broadcast_to(np.asarray(counts, np.int64), (horizon,))
+    if np.sum(sizes) > _MOST_USERS:
+        raise BadInput(f"conditions: batch must have at most {_MOST_USERS} users in all, got {np.sum(sizes)}")
     mask = _mask(table.get("available"), horizon, arms)
     left = None if mask is None else np.maximum(np.cumsum((sizes[:, None] * mask)[::-1], axis=0)[::-1], 1)
     return Conditions(np.cumsum(sizes), floor, mask, left)
@@ -92,7 +99,10 @@ def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | No
 def _mask(available: Any, horizon: int, arms: int | None) -> Any:
     if available is None:
         return None
-    given = np.asarray(available)
+    try:
+        given = np.asarray(available)
+    except ValueError:  # rows of different lengths
+        given = np.asarray(None)
     if given.dtype != np.bool_ and given.shape == (arms, 2):
         steps = np.arange(1, horizon + 1)[:, None]
         given = (given[:, 0] <= steps) & (steps <= given[:, 1])

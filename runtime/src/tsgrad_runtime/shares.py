@@ -9,6 +9,8 @@ functions come from the densities by the same rule, so that no special function 
     [0.23975 0.76025]
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,9 +73,34 @@ def _integrated(law: ProductLaw, arms: Any, marks: FloatArray, low: float) -> Fl
 
 def sampled_shares(law: Law, available: Any, generator: np.random.Generator, draws: int = DRAWS) -> FloatArray:
     """The same by drawing, for arms that are not independent: each with the standard error sqrt(p (1 - p) / draws)."""
-    orders = law.many(generator, draws)
+    return _largest_shares(law.many(generator, draws), available)
+
+
+def shares_by_mask(law: Law, generator: np.random.Generator) -> Callable[[Any], FloatArray]:
+    """The chance of each arm to have the largest order, as a function of which are available: all by the same draws,
+    where it takes draws.
+    """
+    if isinstance(law, ProductLaw):
+        return functools.partial(product_shares, law)
+    return functools.partial(_largest_shares, law.many(generator, DRAWS))
+
+
+def _largest_shares(orders: FloatArray, available: Any) -> FloatArray:
     offered = orders if available is None else np.where(available, orders, -np.inf)
-    return np.bincount(np.argmax(offered, axis=1), minlength=orders.shape[1]) / draws
+    return counted_shares(np.argmax(offered, axis=1), available, orders.shape[1])
+
+
+def counted_shares(chosen: Any, available: Any, arms: int) -> FloatArray:
+    """The chances of arms, [K], from those that were chosen in independent draws, [draw].
+
+    One more draw, shared by the arms that are available, keeps the chance of an arm that was played from being zero:
+    who weighs decisions divides by it.
+
+    >>> print(counted_shares([0, 0, 2], np.array([True, True, True, False]), 4))
+    [0.58333333 0.08333333 0.33333333 0.        ]
+    """
+    there = np.ones(arms, bool) if available is None else available
+    return np.asarray((np.bincount(chosen, minlength=arms) + there / np.sum(there)) / (len(chosen) + 1))
 
 
 def _rule() -> tuple[FloatArray, FloatArray, FloatArray]:

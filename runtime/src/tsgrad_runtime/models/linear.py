@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import VectorLaw
 from tsgrad_runtime.models.base import Belief, Model
 
@@ -96,7 +96,7 @@ class Ball(LinearRewards):
 
     def __init__(self, *, prior_mean: Any, prior_covariance: Any, noise_std: Any) -> None:
         super().__init__(prior_mean, prior_covariance)
-        self.noise_std = float(check_array("noise_std", noise_std, above=0))
+        self.noise_std = check_number("noise_std", noise_std, above=0)
 
     @property
     def arms(self) -> None:

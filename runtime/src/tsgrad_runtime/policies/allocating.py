@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import CategoricalLaw, Law
 from tsgrad_runtime.models import IndependentArms, Model
 from tsgrad_runtime.policies.base import Sampling, Scene, largest
@@ -135,7 +135,7 @@ class BatchKnowledgeGradient(_Planned):
     def __init__(self, *, sizes: Any = None, after: Any = 0.0) -> None:
         super().__init__()
         self.ends = np.cumsum(_known("sizes", sizes))
-        self.after = float(check_array("after", after))
+        self.after = check_number("after", after)
 
     def allocated(self, scene: Scene) -> FloatArray:
         step = min(int(np.sum(self.ends < scene.t)), len(self.ends) - 1)
@@ -148,7 +148,7 @@ class ResidualHorizon(_Planned):
 
     def __init__(self, *, after: Any = None) -> None:
         super().__init__()
-        self.after = float(_known("after", after))
+        self.after = check_number("after", _known("after", after))
 
     def allocated(self, scene: Scene) -> FloatArray:
         return self.best_shares(scene, users=float(scene.left), later=self.after)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import Law, NormalLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Sampling, Scene
@@ -54,10 +54,8 @@ class Bonus(Stepwise):
         self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
         self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
-        self.ceiling = None if ceiling is None else float(check_array("ceiling", ceiling))
-        self.ends = {
-            name: None if end is None else float(check_array(name, end, above=0)) for name, end in ends.items()
-        }
+        self.ceiling = None if ceiling is None else check_number("ceiling", ceiling)
+        self.ends = {name: None if end is None else check_number(name, end, above=0) for name, end in ends.items()}
 
     def prepare(self, model: Model, horizon: int) -> None:
         super().prepare(model, horizon)

@@ -11,7 +11,8 @@ import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_choice
 from tsgrad_runtime.models import Gaussian, Model
-from tsgrad_runtime.policies.base import Policy, Scene, largest
+from tsgrad_runtime.policies.base import Policy, Scene, each_largest, largest
+from tsgrad_runtime.shares import counted_shares
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
 
@@ -40,8 +41,8 @@ class RelaxationSampling(Policy):
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         """By 128 sampled futures."""
         worth = self._worth(scene, generator.standard_normal((DRAWS, scene.model.arms or 0, scene.horizon)))
-        offered = worth if scene.available is None else np.where(scene.available, worth, -np.inf)
-        return np.bincount(np.argmax(offered, axis=1), minlength=offered.shape[1]) / DRAWS
+        chosen = each_largest(worth, scene.available)
+        return counted_shares(chosen, scene.available, worth.shape[1])
 
     def _worth(self, scene: Scene, normals: FloatArray) -> FloatArray:
         """What arms are compared by, [..., K], in the futures of normals [..., K, T]."""

@@ -5,21 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array
-from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw, ProductLaw
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
+from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
 from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, each_largest, largest, offered
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerScene, kept_moments, kept_posterior
-from tsgrad_runtime.shares import DRAWS, product_shares, sampled_shares
+from tsgrad_runtime.shares import DRAWS, counted_shares, product_shares, sampled_shares, shares_by_mask
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
+
+_REDRAWS = 32  # of top-two sampling, as in the simulator
 
 
 class SoftElim(Sampling):
     """Arm k with probability proportional to exp(-2 gap_k^2 pulls_k / w^2). Its memory is pulls and averages."""
 
     def __init__(self, *, log_confidence_scale: Any = 0.0) -> None:
-        self.log_confidence_scale = float(check_array("log_confidence_scale", log_confidence_scale))
+        self.log_confidence_scale = check_number("log_confidence_scale", log_confidence_scale)
         self._law = PerScene(self._made)
 
     def start(self, model: Model) -> Any:
@@ -202,7 +204,7 @@ class ByDraws(Policy):
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         orders = self._posterior(scene).many(generator, DRAWS)
-        return np.bincount(self._chosen(scene, orders), minlength=orders.shape[1]) / DRAWS
+        return counted_shares(self._chosen(scene, orders), scene.available, orders.shape[1])
 
     def _chosen(self, scene: Scene, orders: FloatArray) -> Any:
         return self.chosen(scene, offered(scene.model.values(orders), scene.available))
@@ -213,7 +215,7 @@ class ScaledThompson(ByDraws):
 
     def __init__(self, *, factor: Any) -> None:
         super().__init__()
-        self.factor = float(check_array("factor", factor, above=0))
+        self.factor = check_number("factor", factor, above=0)
         self._moments = kept_moments()
 
     def chosen(self, scene: Scene, means: FloatArray) -> Any:
@@ -226,7 +228,7 @@ class SatisficingThompson(ByDraws):
 
     def __init__(self, *, tolerance: Any) -> None:
         super().__init__()
-        self.tolerance = float(check_array("tolerance", tolerance))
+        self.tolerance = check_number("tolerance", tolerance)
 
     def start(self, model: Model) -> Any:
         return np.zeros(1), np.full(model.arms or 0, 2.0**31 - 1)
@@ -242,12 +244,12 @@ class SatisficingThompson(ByDraws):
 
 
 class TopTwoThompson(Policy):
-    """With probability `beta` the best arm of a draw, else of redraws until another arm is best."""
-
-    exact_shares = False
+    """With probability `beta` the best arm of a draw, else of redraws until another arm is best; after 32 of them, the
+    second best of the first draw.
+    """
 
     def __init__(self, *, beta: Any = 0.5) -> None:
-        self.beta = float(check_array("beta", beta))
+        self.beta = check_number("beta", beta)
         self._posterior, self._first = kept_posterior(), PerDecision(self._of_draws)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
@@ -255,7 +257,7 @@ class TopTwoThompson(Policy):
         best, is_played, values = self._first(scene, noise, number)
         if is_played:
             return best
-        for attempt in range(32):
+        for attempt in range(_REDRAWS):
             other = largest(model.compared(law.orders(noise.at(2 + attempt), number, 1)[0]), scene.available)
             if other != best:
                 return other
@@ -269,17 +271,21 @@ class TopTwoThompson(Policy):
         return list(zip(each_largest(values, scene.available), is_played.tolist(), values, strict=True))
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
-        """Those of Thompson sampling, and of it without the best arm; a tie of 32 redraws is left out of account."""
-        law = scene.model.posterior(scene.belief, scene.features)
-        plain = product_shares(law, scene.available) if isinstance(law, ProductLaw) else None
-        plain = sampled_shares(law, scene.available, generator) if plain is None else plain
-        if np.count_nonzero(plain) < 2:
-            orders = law.many(generator, 2)
-            second = np.argsort(np.where(scene.available, orders, -np.inf) if scene.available is not None else orders)
-            shares = self.beta * plain
-            shares[second[0, -2] if orders.shape[1] > 1 else 0] += 1 - self.beta
-            return shares
-        others = plain[:, None] * plain / np.maximum(1 - plain[:, None], 1e-300)
-        np.fill_diagonal(others, 0.0)
-        shares = self.beta * plain + (1 - self.beta) * np.sum(others, axis=0)
+        """Arm k is best of the first draw with chance p_k, and of some redraw after n others with p_k^n p_j arm j.
+
+        Where all redraws fail, which takes an arm k with p_k near 1, j is second best of the first draw. Best of all
+        arms but k is who is second to it, or the best of all: the chance of the former is the difference.
+        """
+        chance = shares_by_mask(self._posterior(scene), generator)
+        plain = chance(scene.available)
+        there = np.ones(len(plain), bool) if scene.available is None else scene.available
+        if np.sum(there) == 1:
+            return plain
+        tried = plain * np.sum(plain[:, None] ** np.arange(_REDRAWS), axis=1)
+        second = tried[:, None] * plain
+        likely = int(np.argmax(plain))
+        others = there & (np.arange(len(plain)) != likely)
+        second[likely] += plain[likely] ** _REDRAWS * np.maximum(chance(others) - plain, 0.0)
+        np.fill_diagonal(second, 0.0)
+        shares = self.beta * plain + (1 - self.beta) * np.sum(second, axis=0)
         return np.asarray(shares / np.sum(shares))
