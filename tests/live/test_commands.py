@@ -123,6 +123,9 @@ def test_check_says_whether_a_ledger_is_whole(folder, tmp_path, monkeypatch, cap
         (("evaluate", "nothing.csv", "--share", "a"), "ARM=SHARE"),
         (("retune", "run", "--ledger", "sqlite:///nothing.db", "--out", "next"), "not there"),
         (("serve", "nothing.json", "--ledger", "sqlite:///x.db"), "can't be read"),
+        (("serve", "x.json", "--ledger", "sqlite:///x.db", "--port", "99999"), "--port"),
+        (("serve", "x.json", "--ledger", "sqlite:///x.db", "--rate", "0"), "--rate"),
+        (("serve", "x.json", "--ledger", "sqlite:///x.db", "--renewal", "0"), "--renewal"),
     ],
 )
 def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_path):
@@ -130,6 +133,17 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
     assert tsgrad(monkeypatch, *arguments) == 2
     assert word in capsys.readouterr().err
     assert not list(tmp_path.iterdir())  # no database is made where a name was mistyped
+
+
+def test_a_token_that_is_set_to_nothing_is_made_and_printed(folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TSGRAD_TOKEN", "")
+    monkeypatch.setenv("TSGRAD_ADMIN_TOKEN", "chosen")
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    tsgrad(monkeypatch, "serve", str(folder / "policy.json"), "--ledger", f"sqlite:///{tmp_path}/ledger.db")
+    (line,) = capsys.readouterr().out.splitlines()
+    name, _, token = line.partition("=")
+    assert name == "TSGRAD_TOKEN"
+    assert len(token) >= 32
 
 
 @pytest.mark.long

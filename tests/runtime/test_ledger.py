@@ -228,3 +228,12 @@ def test_ledgers_are_in_wal_mode(tmp_path):
     Ledger(f"sqlite:///{tmp_path / 'ledger.db'}").close()
     with contextlib.closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_process_that_hangs_keeps_no_others(ledger):
+    """In PostgreSQL, a transaction that does nothing is ended; in SQLite, a lock ends with its process."""
+    if ledger.engine.dialect.name == "sqlite":
+        pytest.skip("only a server has such settings")
+    with ledger.engine.connect() as connection:
+        for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
+            assert connection.exec_driver_sql(f"SHOW {setting}").scalar_one() == "30s"

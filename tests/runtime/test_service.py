@@ -115,6 +115,20 @@ def test_administrators_add_and_withdraw_arms(client):
     assert client.delete("/v1/arms/nobody", headers=RULER).status_code == 400
 
 
+def test_a_browser_opens_the_page_and_nothing_else(client):
+    """Browsers send a password along with requests of other sites, too."""
+    right, wrong, broken = (f"Basic {given}" for given in ("YW55Ym9keTp0byBkZWNpZGU=", "YW55Ym9keTpub3RoaW5n", "!"))
+    assert client.get("/live", headers={"authorization": right}).status_code == 200
+    for given in (wrong, broken, "", "Bearer nothing"):
+        refused = client.get("/live", headers={"authorization": given})
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"].startswith("Basic")
+    for method, path in (("POST", "/v1/decisions"), ("GET", "/v1/experiment"), ("DELETE", "/v1/arms/a")):
+        refused = client.request(method, path, headers={"authorization": right})
+        assert refused.status_code == 401
+        assert "www-authenticate" not in refused.headers
+
+
 def test_the_page_runs_no_script_from_data(client):
     client.post("/v1/decisions", json={"available": [SCRIPT]})
     page = client.get("/live")
@@ -144,7 +158,9 @@ def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypat
         answer = client.post("/v1/decisions")
         assert answer.status_code == 503
         assert "connection lost" in answer.json()["error"]["message"]
-        assert client.get("/healthz").status_code == 503
+        health = client.get("/healthz")
+        assert health.status_code == 503
+        assert "connection" not in health.text  # nor are those without a token told why
     assert client.post("/v1/decisions").status_code == 201
     assert client.get("/healthz").status_code == 200
     assert len(list(ledger.all_events())) == 1

@@ -62,6 +62,7 @@ _EVENTS = sql.Table(
 )
 _COLUMNS = tuple(column.name for column in _EVENTS.columns)
 _ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
+_PATIENCE = 30  # seconds to wait for the lock of another process
 MOST_OVERDUE = 500  # decisions that are looked at in one query
 _MOST_OPEN = 2**14
 _AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
@@ -102,15 +103,22 @@ class Ledger:
         self.url = _checked_url(url)
         options: dict[str, Any] = {"pool_pre_ping": True}
         if self.url.get_backend_name() == "sqlite":
-            options = {"connect_args": {"check_same_thread": False, "timeout": 30}}
+            options = {"connect_args": {"check_same_thread": False, "timeout": _PATIENCE}}
         else:
-            options["connect_args"] = {"connect_timeout": 5}
+            options["connect_args"] = {
+                "connect_timeout": 5,
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "tcp_user_timeout": 1000 * _PATIENCE,
+            }
         self.engine = sql.create_engine(self.url, **options)
         self._statements = _Statements(self.engine.dialect)
         self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
         if self.url.get_backend_name() == "sqlite":
             sql.event.listen(self.engine, "connect", _set_up_sqlite)
             sql.event.listen(self.engine, "begin", _begin_immediate)
+        else:
+            sql.event.listen(self.engine, "connect", _set_up_postgresql)
         try:
             _TABLES.create_all(self.engine)
         except _FAILURES:  # another process may have made them at the same moment
@@ -323,6 +331,13 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say
     for pragma in ("journal_mode=WAL", "synchronous=FULL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _set_up_postgresql(connection: Any, _: Any) -> None:
+    """A process that hangs in a transaction, or a machine that is gone, must not hold the lock that all others need."""
+    for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
+        connection.execute(f"SET {setting} = '{_PATIENCE}s'")
+    connection.commit()
 
 
 def _begin_immediate(connection: Any) -> None:

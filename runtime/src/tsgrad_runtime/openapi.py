@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import Any
 
 _NUMBER, _TEXT, _FLAG = {"type": "number"}, {"type": "string"}, {"type": "boolean"}
+_BASIC = {"type": "http", "scheme": "basic", "description": "for browsers: any user, a token as password"}
 _DECISION = {
     "type": "object",
     "properties": {"id": _TEXT, "arm": {}, "propensity": {"type": ["number", "null"]}},
@@ -12,6 +13,8 @@ _DECISION = {
 _ERRORS = {
     "400": "A field is not what it must be",
     "401": "No token of this service",
+    "403": "Not the token of administrators",
+    "404": "No such decision",
     "409": "Contradicts what happened",
     "413": "Too large",
     "429": "Too fast",
@@ -34,7 +37,7 @@ def openapi() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "tsgrad", "version": version("tsgrad-runtime")},
         "security": [{"bearer": []}],
-        "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}},
+        "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}, "basic": _BASIC}},
         "paths": {
             "/v1/decisions": {"post": _operation("Decides for a user", decide, answer=_DECISION, status="201")},
             "/v1/decisions/{id}/reward": {"post": _operation("Reports a reward", {"value": _NUMBER}, [identity])},
@@ -42,7 +45,7 @@ def openapi() -> dict[str, Any]:
             "/v1/experiment": {"get": _operation("What is known so far")},
             "/v1/arms": {"post": _operation("Adds an arm (administrators)", arm, status="201")},
             "/v1/arms/{name}": {"delete": _operation("Withdraws an arm (administrators)", None, [name])},
-            "/live": {"get": _operation("The same as a page")},
+            "/live": {"get": {**_operation("The same as a page"), "security": [{"bearer": []}, {"basic": []}]}},
             "/metrics": {"get": _operation("For Prometheus")},
             "/healthz": {"get": {**_operation("Whether the service is well"), "security": []}},
         },

@@ -5,12 +5,13 @@ token changes anything or is told anything but that the service is well.
 """
 
 import asyncio
+import base64
 import contextlib
 import hmac
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -30,6 +31,10 @@ from tsgrad_runtime.openapi import openapi
 MOST_BYTES = 2**16
 MOST_USERS = 1000
 Endpoint = Callable[["Service", "Asked"], Awaitable["Answer"]]
+# A reader may come with a browser, which asks for a user and a password. Browsers send it with every later request,
+# whichever site has made it, so that it must not be taken where anything is changed.
+Who = Literal["anybody", "reader", "user", "administrator"]
+_ASK_FOR_PASSWORD = ((b"www-authenticate", b'Basic realm="tsgrad: any user, a token as password", charset="UTF-8"'),)
 
 
 class Asked(NamedTuple):
@@ -70,9 +75,11 @@ class Tokens(NamedTuple):
 class Refused(Exception):
     """An answer other than what was asked for."""
 
-    def __init__(self, status: int, message: str, field: str | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, field: str | None = None, *, headers: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> None:
         super().__init__(message)
-        self.status, self.message, self.field = status, message, field
+        self.status, self.message, self.field, self.headers = status, message, field, headers
 
 
 # What exceptions are made from: one that is raised again and again would keep the frames of every time.
@@ -95,7 +102,7 @@ class Service:
         self.answers: dict[int, int] = {}
         self._known = (tokens.decide.encode(), tokens.administer.encode())
 
-    def admit(self, asked: Asked, *, administers: bool) -> None:
+    def admit(self, asked: Asked, who: "Who") -> None:
         """Refuses who has no right token, and what comes faster than the service may be asked."""
         given = b""
         for name, value in asked.scope["headers"]:
@@ -103,11 +110,17 @@ class Service:
                 given = value
                 break
         scheme, _, token = given.partition(b" ")
+        scheme, token = scheme.lower(), token.strip()
+        if scheme == b"basic" and who == "reader":
+            token = _password(token)
+        elif scheme != b"bearer":
+            token = b""
         # Both are compared, so that the time tells nothing.
-        decides, rules = (hmac.compare_digest(token.strip(), known) for known in self._known)
-        if scheme.lower() != b"bearer" or not (decides or rules):
-            raise Refused(401, "authorization must be a bearer token of this service", "authorization")
-        if administers and not rules:
+        decides, rules = (hmac.compare_digest(token, known) for known in self._known)
+        if not (decides or rules):
+            message = "authorization must be a bearer token of this service"
+            raise Refused(401, message, "authorization", headers=_ASK_FOR_PASSWORD if who == "reader" else ())
+        if who == "administrator" and not rules:
             raise Refused(403, "authorization must be the token of administrators here", "authorization")
         now = time.monotonic()
         self._allowance = min(self.rate, self._allowance + (now - self._then) * self.rate)
@@ -137,8 +150,8 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
         finally:
             await service.committer.stop()
 
-    def route(path: str, endpoint: Endpoint, method: str, *, administers: bool = False, open_: bool = False) -> Route:
-        return Route(path, _Answering(service, endpoint, None if open_ else administers), methods=[method])
+    def route(path: str, endpoint: Endpoint, method: str, who: Who = "user") -> Route:
+        return Route(path, _Answering(service, endpoint, who), methods=[method])
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -146,19 +159,19 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
         return Response(answer.body, answer.status, media_type=answer.kind.decode())
 
     return _Application(
-        decide=_Answering(service, _decide, administers=False),
-        reward=_Answering(service, _reward, administers=False),
+        decide=_Answering(service, _decide, "user"),
+        reward=_Answering(service, _reward, "user"),
         routes=[
             route("/v1/decisions", _decide, "POST"),
             route("/v1/decisions/{id}/reward", _reward, "POST"),
             route("/v1/decisions/{id}/activate", _activate, "POST"),
             route("/v1/experiment", _experiment, "GET"),
-            route("/v1/arms", _add_arm, "POST", administers=True),
-            route("/v1/arms/{name}", _withdraw, "DELETE", administers=True),
-            route("/live", _live, "GET"),
+            route("/v1/arms", _add_arm, "POST", "administrator"),
+            route("/v1/arms/{name}", _withdraw, "DELETE", "administrator"),
+            route("/live", _live, "GET", "reader"),
             route("/metrics", _metrics, "GET"),
-            route("/openapi.json", _openapi, "GET", open_=True),
-            route("/healthz", _health, "GET", open_=True),
+            route("/openapi.json", _openapi, "GET", "anybody"),
+            route("/healthz", _health, "GET", "anybody"),
         ],
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
@@ -189,23 +202,23 @@ _DECISIONS = ["", "v1", "decisions"]
 
 
 class _Answering:
-    """An endpoint as Starlette calls it; `administers` says whether it takes an administrator, None that it takes all.
+    """An endpoint as Starlette calls it, for who may ask.
 
     One that is no function gets no request and no handling of exceptions of Starlette's own; without them and its
     responses, a request took a fifth less processor time.
     """
 
-    def __init__(self, service: Service, endpoint: Endpoint, administers: bool | None) -> None:
-        self._service, self._endpoint, self._administers = service, endpoint, administers
+    def __init__(self, service: Service, endpoint: Endpoint, who: Who) -> None:
+        self._service, self._endpoint, self._who = service, endpoint, who
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service, asked = self._service, Asked(scope, receive)
         try:
-            if self._administers is not None:
-                service.admit(asked, administers=self._administers)
+            if self._who != "anybody":
+                service.admit(asked, self._who)
             answer = await self._endpoint(service, asked)
         except Refused as refused:
-            answer = _error(refused.status, refused.message, refused.field)
+            answer = _error(refused.status, refused.message, refused.field)._replace(headers=refused.headers)
         except BadInput as wrong:
             answer = _error(400, str(wrong), _field_of(str(wrong)))
         except LedgerDown as down:
@@ -307,8 +320,8 @@ async def _openapi(service: Service, asked: Asked) -> Answer:
 
 
 async def _health(service: Service, asked: Asked) -> Answer:
-    if service.committer.down is not None:
-        return _error(503, f"ledger can't be written to: {service.committer.down}")
+    if service.committer.down is not None:  # why is for those with a token
+        return _error(503, "ledger can't be written to")
     return _json({"status": "well"})
 
 
@@ -339,6 +352,14 @@ async def _body(asked: Asked, *fields: str) -> dict[str, Any]:
         if name not in fields:
             raise Refused(400, f"{name!r:.40} is no field of this request: {', '.join(fields) or 'none'}", name[:40])
     return body
+
+
+def _password(given: bytes) -> bytes:
+    """That of HTTP's basic authorization, whoever the user is."""
+    try:
+        return base64.b64decode(given, validate=True).partition(b":")[2]
+    except ValueError:
+        return b""
 
 
 def _identity(asked: Asked) -> str:

@@ -17,7 +17,7 @@ def export(
     """Writes decisions with their rewards as a table: `tsgrad ledger export sqlite:///a.db --out log.parquet`."""
     from tsgrad.live.export import export_ledger
 
-    rows = _with(ledger, lambda opened: export_ledger(opened, out))
+    rows = with_ledger(ledger, lambda opened: export_ledger(opened, out))
     typer.echo(f"{rows} decisions: {out}")
 
 
@@ -29,7 +29,7 @@ def check(ledger: Url) -> None:
     with needs_extra("live"):
         from tsgrad_runtime.inspection import inspected
 
-    found = _with(ledger, inspected)
+    found = with_ledger(ledger, inspected)
     for kind, count in sorted(found.counts.items()):
         typer.echo(f"{kind}: {count}")
     for fault in found.faults[:20]:
@@ -39,7 +39,8 @@ def check(ledger: Url) -> None:
     typer.echo("Nothing is missing, and nothing counts twice.")
 
 
-def _with(url: str, work: Any) -> Any:
+def with_ledger(url: str, work: Any) -> Any:
+    """What `work` makes of the ledger at a URL, which must be there."""
     from tsgrad.checks import BadInput, needs_extra
 
     with needs_extra("live"):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from tsgrad.cli.interrupts import INTERRUPTED, leaving
-from tsgrad.cli.ledger import _with as with_ledger
+from tsgrad.cli.ledger import with_ledger
 
 
 def retune(

@@ -15,15 +15,15 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; other machines can't reach the default.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(help="The port to listen on.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=2**16 - 1)] = 8000,
     wait: Annotated[float | None, typer.Option(help="Seconds to wait for a reward before the default counts.")] = None,
     default: Annotated[float, typer.Option(help="The reward that counts if none has come within --wait.")] = 0.0,
     batch: Annotated[
         int | None, typer.Option(help="Update the belief once per this many decisions; by default as in training.")
     ] = None,
-    rate: Annotated[float, typer.Option(help="Requests per second, at most.")] = 20_000.0,
+    rate: Annotated[float, typer.Option(help="Requests per second, at most.", min=1)] = 20_000.0,
     renewal: Annotated[
-        float, typer.Option(help="Seconds between two readings of the rewards that other processes got.")
+        float, typer.Option(help="Seconds between two readings of the rewards that other processes got.", min=0.01)
     ] = 1.0,
 ) -> None:
     """Serves decisions over HTTP: `tsgrad serve policy.json --ledger sqlite:///experiment.db`.
@@ -51,9 +51,12 @@ def serve(
     except LedgerDown as down:
         raise BadInput(f"ledger can't be opened: {down}") from None
     for name, token in zip(names, tokens, strict=True):
-        if name not in os.environ:
+        if not os.environ.get(name):
             typer.echo(f"{name}={token}")
-    typer.echo(f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live", err=True)
+    typer.echo(
+        f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live (any user, a token as password)",
+        err=True,
+    )
     app = application(experiment, tokens, rate=rate, renewal=renewal)
     # What proxies say of clients is not asked for, so that no request is searched for it.
     uvicorn.run(

@@ -14,7 +14,7 @@ from tsgrad.simulation.conditions import EVERY_USER, Conditions
 from tsgrad.simulation.episodes import ready_for
 from tsgrad.simulation.workload import Workload
 from tsgrad.streams import Purpose
-from tsgrad_runtime.policies import NOT_PLAYED
+from tsgrad_runtime.artefact import artefact_of
 
 
 def write_policy(
@@ -42,8 +42,9 @@ def write_policy(
         expected: the regret to expect, with its standard error, and whatever else is known of the policy.
 
     Raises:
-        BadInput: if the policy can't play the problem under its conditions, if it is for simulation alone, as
-            information-directed sampling is, or if `arms` are not as many different names as there are arms.
+        BadInput: if the policy can't play the problem under its conditions; if policy or problem are for simulation
+            alone, as information-directed sampling and drifting arms are; or if `arms` are not as many different names
+            as there are arms.
 
     >>> import tempfile, tsgrad as tg
     >>> from tsgrad_runtime import Agent
@@ -62,9 +63,7 @@ def write_policy(
     content = policy_content(
         policy, problem, horizon, conditions=conditions, arms=arms, lineage=lineage, expected=expected
     )
-    kind = content.get("plays", content["policy"])["kind"]
-    if kind in NOT_PLAYED:
-        raise BadInput(f"policy {kind!r} can't be played, and is not written: {NOT_PLAYED[kind]}")
+    artefact_of(json.loads(json.dumps(content)), "policy file")
     write_json(check_path("path", path), "policy", content)
 
 
