@@ -14,17 +14,15 @@ from pathlib import Path
 import numpy as np
 from starlette.testclient import TestClient
 
-import tsgrad as tg
 from measure import write
-from tsgrad_runtime import BadInput, read_artefact
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
-from tsgrad_runtime.ledger import Ledger, LedgerDown
+from tsgrad_runtime.ledger import Ledger
 from tsgrad_runtime.service import Tokens, application
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runtime"))
-from fuzzed import requests
+from fuzzed import is_refused, requests, whole_files
 
 CONTENT = {
     "policy": {"kind": "thompson"},
@@ -49,34 +47,11 @@ def ask(folder, generator, count):
     return {"cases": count, "by status": dict(sorted(statuses.items())), "decisions": made}
 
 
-def damaged(content, generator):
-    """Bytes with some flipped, cut off or repeated."""
-    broken = bytearray(content)
-    for _ in range(int(generator.integers(1, 6))):
-        broken[int(generator.integers(len(broken)))] = int(generator.integers(256))
-    return bytes(broken[: int(generator.integers(1, len(broken) + 1))] if generator.random() < 0.3 else broken)
-
-
 def read(folder, generator, count):
     """Damaged policy files, ledgers and logs are read as what they were, or refused in one line."""
-    tg.write_policy(folder / "policy.json", tg.Thompson(), problem=tg.BernoulliBandit(arms=3), horizon=100)
-    (folder / "log.csv").write_text("arm,reward\n" + "\n".join(f"{k % 4},{k % 2}" for k in range(200)))
-    readers = {
-        "policy.json": read_artefact,
-        "log.csv": lambda path: tg.fit_prior(path, family="bernoulli"),
-        "ledger.db": lambda path: inspected(Ledger(f"sqlite:///{path}")),
-    }
     results = {}
-    for name, reader in readers.items():
-        content, refused = (folder / name).read_bytes(), 0
-        for number in range(count):
-            path = folder / f"damaged-{number}-{name}"
-            path.write_bytes(damaged(content, generator))
-            try:
-                reader(path)
-            except (BadInput, LedgerDown):
-                refused += 1
-            path.unlink()
+    for name, (path, reader) in whole_files(folder, generator).items():
+        refused = sum(is_refused(path, reader, generator) for _ in range(count))
         results[f"damaged {name}"] = {"cases": count, "refused": refused}
         print(f"{count} damaged copies of {name}: {refused} refused, the others read")
     return results

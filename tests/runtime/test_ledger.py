@@ -4,6 +4,7 @@ import contextlib
 import sqlite3
 import sys
 import threading
+import types
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
-from tsgrad_runtime.ledger import Ledger, LedgerDown
+from tsgrad_runtime.ledger import Ledger, LedgerDown, _numbered
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from live_postgresql import postgresql_server, programs
@@ -216,6 +217,14 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(tmp_path):
 def test_what_is_no_ledger_is_refused(url):
     with pytest.raises(BadInput, match="ledger"):
         Ledger(url)
+
+
+def test_a_row_without_its_number_is_told():
+    """As SQLite gave it from a file with replaced bytes; no database would let such a row in."""
+    row = types.SimpleNamespace(**dict.fromkeys((*Event._fields, "number")), once=None)
+    row.kind, row.at = "decision", 1.0
+    with pytest.raises(LedgerDown, match="damaged"):
+        _numbered(row)
 
 
 def test_a_damaged_file_is_told(tmp_path):

@@ -425,7 +425,8 @@ def _numbered(row: Any) -> Numbered:
     for name in _JSON:
         fields[name] = None if fields[name] is None else _loaded(fields[name], f"event {row.number}")
     wanted = {"at": float, "reward": float | None, "propensity": float | None, "decision": str | None}
-    if row.kind not in KINDS or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
+    whole = isinstance(row.number, int) and row.kind in KINDS  # a row of a broken file may lack its own number
+    if not whole or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
         raise LedgerDown(f"event {row.number} is damaged: restore the ledger from a copy")
     return Numbered(row.number, Event(**fields))
 

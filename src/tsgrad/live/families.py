@@ -107,7 +107,7 @@ def _log_rising(start: Any, steps: FloatArray) -> Any:
     """The logarithm of start (start + 1) ... (start + steps - 1) / start^steps, right to 1e-12 of `steps` or better
     whatever the start: the difference of two gamma functions is nothing but rounding where that is large.
     """
-    small = np.minimum(start, _STIRLING)
+    small = np.clip(start, _TINY, _STIRLING)
     near = special.gammaln(small + steps) - special.gammaln(small) - steps * np.log(small)
     if np.all(start < _STIRLING):
         return near
@@ -116,6 +116,7 @@ def _log_rising(start: Any, steps: FloatArray) -> Any:
     return np.where(start < _STIRLING, near, far)
 
 
+_TINY = 1e-300  # what a search rounds to zero on its way to a prior that is too weak for any log
 _STIRLING = 50.0  # from where three terms of Stirling's series are exact
 
 
