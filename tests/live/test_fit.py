@@ -153,15 +153,42 @@ def test_arms_of_two_kinds_have_a_small_p_value():
     assert tg.fit_prior(log, family="gaussian").fit_p_value <= 0.02
 
 
-@pytest.mark.parametrize("total", [0, 3, 450, 900, 2000])
+@pytest.mark.parametrize("total", [0, 3, 450, 900, 1700, 1999, 2000])
 def test_predictive_chances_are_those_of_the_beta_binomial(total):
-    """To rounding where sums are short, to half a step of the integral where they are long."""
+    """To rounding where there are few successes or failures, to half a step of the integral where there are many."""
     law, units = BetaBinomial(), Units(np.array([2000.0]), np.array([float(total)]), None)
     free = np.array([special.logit(0.3), np.log(20.0)])
     below, at_most = law.predictive(free, units)
     exact = stats.betabinom(2000, *law.parameters(free))
-    np.testing.assert_allclose(at_most, exact.cdf(total), atol=1e-9 if total <= 500 else 0.002)
-    np.testing.assert_allclose(below, exact.cdf(total - 1), atol=1e-9 if total <= 500 else 0.002)
+    np.testing.assert_allclose(at_most, exact.cdf(total), atol=1e-9 if total != 900 else 0.002)
+    np.testing.assert_allclose(below, exact.cdf(total - 1), atol=1e-9 if total != 900 else 0.002)
+
+
+@pytest.mark.parametrize("pulls", [1e8, 3e9, 1e12])
+@pytest.mark.parametrize("z", [-2.0, 0.0, 1.5])
+def test_predictive_chances_of_huge_counts_are_normal(pulls, z):
+    """A rate that is as good as known, 0.3, and counts that no 32-bit integer holds: by the central limit theorem."""
+    total = np.round(0.3 * pulls + z * np.sqrt(0.21 * pulls))
+    units = Units(np.array([pulls]), np.array([total]), None)
+    _, at_most = BetaBinomial().predictive(np.array([special.logit(0.3), np.log(1e20)]), units)
+    np.testing.assert_allclose(at_most, special.ndtr(z), atol=1e-4)
+
+
+def test_counts_beyond_reckoning_are_refused():
+    log = {"arm": ["a", "b", "c"], "reward": [10, 20, 30], "pulls": [100, 1e13, 300]}
+    with pytest.raises(tg.BadInput, match="at most 1e\\+12 pulls"):
+        tg.fit_prior(log, family="bernoulli", pulls="pulls")
+
+
+def test_the_fit_of_very_many_arms_is_judged_by_some():
+    """2,500 arms of the right kind, and of two kinds; 1,000 of them tell."""
+    generator = np.random.default_rng(1)
+    p_values = []
+    for rates in (generator.beta(2, 8, 2500), np.repeat([0.1, 0.4], 1250)):
+        log = {"arm": np.arange(2500), "reward": generator.binomial(900, rates), "pulls": np.full(2500, 900)}
+        p_values.append(tg.fit_prior(log, family="bernoulli", pulls="pulls").fit_p_value)
+    assert p_values[0] > 0.05
+    assert p_values[1] == 0.01
 
 
 def test_rows_that_wait_for_their_reward_are_left_out():

@@ -91,9 +91,12 @@ def test_choices_that_were_not_shown_do_not_count():
         one.reward(hidden.id, 1.0)
     now[0] = 100.0
     assert one.expire() == 0  # what nobody saw gets no default
+    one.decide()
+    assert list(one.unshown) == [hidden.id]
+    assert hidden.id not in one.open  # where every decision looks for what is late
     assert one.activate(hidden.id)
     assert not one.activate(hidden.id)
-    assert one.steps == 1
+    assert one.steps == 2
     assert one.reward(hidden.id, 1.0)
 
 
@@ -197,6 +200,8 @@ def test_a_snapshot_of_another_policy_is_refused(tmp_path):
         ({"conditions": {"batch": 2}, "horizon": 10**13}, "horizon"),
         ({"conditions": {"floor": [0.1, 0.1]}}, "floor must be one number"),
         ({"conditions": {"available": [[True], [True, False]]}}, "available"),
+        ({"conditions": {"available": [["a", "b"]] * 3}}, "available"),
+        ({"conditions": {"available": [[None, 2]] * 3}}, "available"),
         ({"policy": {"kind": "scaled-thompson", "factor": [1.0, 2.0]}}, "factor must be one number"),
         ({"policy": {"kind": "bonus", "bonus": [0, 0], "log_spread": [0, 0]}}, "coefficients"),
         ({"policy": {"kind": "index", "table": [[0.0]]}}, "table"),

@@ -114,12 +114,27 @@ def test_expiry_passes_over_any_number_of_settled_decisions_and_reads_few_rows(l
     while late := one.overdue():
         assert set(one.append(late)) == {"accepted"}
     assert one.agent.belief[0][0].sum() == 1203
-    assert len(ledger.overdue(now[0] - 10, 0, 7)) == 7
+    assert len(ledger.overdue(now[0], 10, 0, 7)) == 7
     asked = []
     sql.event.listen(ledger.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
     assert not one.overdue()
     assert len(asked) <= 2
     assert not [query for query in asked if "at <=" in query]  # what has no index is not searched by
+
+
+def test_a_clock_that_is_ahead_keeps_nobody_from_the_default(ledger):
+    """What was shown in the future is as old as what follows it; what is the last to be shown waits."""
+    now = [1e9]
+    one = experiment(ledger, wait=10.0, clock=lambda: now[0])
+    times = [1000.0, 1e9, 1001.0, 1e9, 1015.0, 1e9]
+    events = [decided(one)._replace(at=at) for at in times]
+    one.append(events)
+    due = {1010.5: 1, 1011.5: 3, 1026.0: 5}
+    for now[0], count in due.items():
+        assert [event.decision for event in one.overdue()] == [event.decision for event in events[:count]]
+    one.append(one.overdue())
+    assert not one.overdue()
+    assert one.agent.belief[0][0].sum() == 5
 
 
 def test_a_policy_with_other_arms_is_refused_and_leaves_nothing(ledger):

@@ -50,11 +50,27 @@ def test_a_floor_is_part_of_chances_and_choices():
 
 def test_no_arm_is_added_that_has_no_share_left():
     one = agent(10, floor=0.3)
-    with pytest.raises(BadInput, match="4 with a share"):
+    with pytest.raises(BadInput, match="4 arms with a share"):
         one.add_arm("d", alpha=1.0, beta=1.0)
     one.withdraw("a")
     one.add_arm("d", alpha=1.0, beta=1.0)
     assert np.sum(one.shares(one.scene())) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"arms": ["a\0", "b", "c"]},
+        {"arms": ["\ud800", "b", "c"]},
+        {"lineage": ["a policy"]},
+        {"expected": {"regret": "small"}},
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(told, tmp_path):
+    problem = tg.BernoulliBandit(arms=3)
+    with pytest.raises(BadInput, match=next(iter(told))):
+        tg.write_policy(tmp_path / "policy.json", tg.Thompson(), problem=problem, horizon=3, **told)
+    assert not (tmp_path / "policy.json").exists()
 
 
 @pytest.mark.parametrize("rival", [tg.ExploreThenCommit(), tg.BatchKnowledgeGradient(), tg.ResidualHorizon()])

@@ -91,7 +91,8 @@ class Agent:
         self.belief = self.model.prior()
         self.memory = self.policy.start(self.model)
         self.withdrawn: set[str] = set()
-        self.open: dict[str, Open] = {}
+        self.open: dict[str, Open] = {}  # shown, in the order in which they were
+        self.unshown: dict[str, Open] = {}
         self.settled: dict[str, float | None] = {}  # rewards that counted; None for the default
         self.pending: list[tuple[Any, Any, float]] = []
         self.index = {name: number for number, name in enumerate(self.arms)}
@@ -130,6 +131,8 @@ class Agent:
         shown: bool = True,
     ) -> Decision | list[Decision]:
         """An arm for one user, or one for each of several, all from the same belief.
+
+        Defaults of what has waited too long are counted first.
 
         Args:
             context: features of the arms [K, d] where the problem has contexts, else None.
@@ -179,8 +182,8 @@ class Agent:
         return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
 
     def shares(self, scene: Scene) -> FloatArray:
-        """The chance of each arm, [K]: exact by quadrature, or by 4,096 draws where `policy.exact_shares` is false or
-        arms are not independent.
+        """The chance of each arm, [K]: exact by quadrature, or by draws where `policy.exact_shares` is false or arms
+        are not independent: 4,096 of them, 128 of policies that plan.
         """
         last, shares = self._shares
         if last is not scene:
@@ -241,8 +244,7 @@ class Agent:
             if known != reward:
                 raise BadInput(f"reward of decision {decision!r:.80} is {known} already, got {reward}")
             return False
-        waiting = self._waiting(decision)
-        if not waiting.shown:
+        if not self._is_shown(decision):
             raise BadInput(f"decision {decision!r:.80} was not shown: activate it before its reward")
         self.apply(Event("reward", self.clock(), decision, reward=reward))
         self.settled[decision] = reward
@@ -250,7 +252,7 @@ class Agent:
 
     def activate(self, decision: str) -> bool:
         """A choice that waited was shown; true if that is news."""
-        if decision in self.settled or self._waiting(decision).shown:
+        if decision in self.settled or self._is_shown(decision):
             return False
         self.apply(Event("activation", self.clock(), decision))
         return True
@@ -268,11 +270,10 @@ class Agent:
         if self.wait is None:
             return []
         now, late = self.clock(), []
-        for decision, waiting in self.open.items():  # in the order in which they were made
+        for decision, waiting in self.open.items():
             if now - waiting.at < self.wait:
                 break
-            if waiting.shown:
-                late.append(decision)
+            late.append(decision)
         return late
 
     def add_arm(self, name: str, **parameters: Any) -> None:
@@ -301,13 +302,13 @@ class Agent:
                 assert event.decision is not None
                 arm, features = self._played(event)
                 if self.keeps_open:
-                    self.open[event.decision] = Open(arm, features, event.at, event.shown)
+                    (self.open if event.shown else self.unshown)[event.decision] = Open(arm, features, event.at)
                 if event.shown:
                     self._step()
             case "activation":
                 if self.keeps_open:
-                    waiting = self.open.pop(event.decision or "")
-                    self.open[event.decision or ""] = waiting._replace(at=event.at, shown=True)
+                    waiting = self.unshown.pop(event.decision or "")
+                    self.open[event.decision or ""] = waiting._replace(at=event.at)
                 self._step()
             case "reward" | "default":
                 arm, features = self._played(event)
@@ -383,12 +384,15 @@ class Agent:
         return self.model
 
     def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
+        if check_name("name of a new arm", event.arm) in self.index:
+            raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
         floor = 0.0 if self.conditions is None else self.conditions.floor
         played = len(self.arms) - len(self.withdrawn) + 1
         if floor * played > MOST_FLOORS:
-            raise BadInput(f"arms can't be added: {played} with a share of {floor:g} or more each would have above 1")
-        if check_name("name of a new arm", event.arm) in self.index:
-            raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
+            raise BadInput(
+                f"name of a new arm can't be taken, {event.arm!r:.80}: {played} arms with a share of {floor:g} or more"
+                " each would have above 1: withdraw one first, or train with a smaller floor"
+            )
         return model.with_arm(self.belief, event.parameters or {})
 
     def _withdraw(self, name: Any) -> bool:
@@ -406,10 +410,10 @@ class Agent:
             raise BadInput(f"arm must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
         return self.index[name]
 
-    def _waiting(self, decision: str) -> Open:
-        if not isinstance(decision, str) or decision not in self.open:
+    def _is_shown(self, decision: str) -> bool:
+        if not isinstance(decision, str) or (decision not in self.open and decision not in self.unshown):
             raise BadInput(f"decision {decision!r:.80} is not known")
-        return self.open[decision]
+        return decision in self.open
 
     def _mask(self, available: Iterable[str] | None) -> Any:
         mask = np.zeros(len(self.arms), bool)

@@ -103,7 +103,7 @@ def _mask(available: Any, horizon: int, arms: int | None) -> Any:
         given = np.asarray(available)
     except ValueError:  # rows of different lengths
         given = np.asarray(None)
-    if given.dtype != np.bool_ and given.shape == (arms, 2):
+    if given.dtype.kind in "iu" and given.shape == (arms, 2):
         steps = np.arange(1, horizon + 1)[:, None]
         given = (given[:, 0] <= steps) & (steps <= given[:, 1])
     if given.dtype != np.bool_ or given.shape != (horizon, arms) or not given.any(axis=1).all():

@@ -35,4 +35,3 @@ class Open(NamedTuple):
     arm: Any  # its index, or a vector
     features: Any
     at: float
-    shown: bool

@@ -89,7 +89,7 @@ class Experiment:
             return []
         now = agent.clock()
         while True:
-            found = self.ledger.overdue(now - agent.wait, self._expired)
+            found = self.ledger.overdue(now, agent.wait, self._expired)
             for number, _, has_reward in found:
                 if not has_reward:
                     break
@@ -103,8 +103,8 @@ class Experiment:
             self.watch.see(self.agent, numbered.event)
             if not self.agent.apply(numbered.event):
                 self._void.add(numbered.number)
-        except _MISFITS:
-            raise _misfit(self.ledger, numbered.number) from None
+        except _MISFITS as error:
+            raise _misfit(self.ledger, numbered.number) from error
         self.seen = numbered.number
 
 
@@ -131,8 +131,8 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
     for number, event in events:
         try:
             agent.apply(event)
-        except _MISFITS:
-            raise _misfit(ledger, number) from None
+        except _MISFITS as error:
+            raise _misfit(ledger, number) from error
     return agent
 
 

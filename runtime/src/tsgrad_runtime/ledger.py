@@ -8,6 +8,7 @@ missed nothing below it. What is believed is a function of the events in that or
 import functools
 import itertools
 import json
+import math
 import secrets
 import sqlite3
 import time
@@ -259,11 +260,12 @@ class Ledger:
             yield from found
             after = found[-1].number
 
-    def overdue(self, before: float, after: int, limit: int = MOST_OVERDUE) -> list[tuple[int, str, bool]]:
-        """(number, decision, whether it has a reward) of what was shown before a time, beyond a number, in order.
+    def overdue(self, now: float, wait: float, after: int, limit: int = MOST_OVERDUE) -> list[tuple[int, str, bool]]:
+        """(number, decision, whether it has a reward) of what was shown so long ago, beyond a number, in order.
 
-        Rows are read by their number, no more than `limit`, up to the first that was shown later: times have no index,
-        and all rows younger than the wait would be searched.
+        They are looked through by their number, `limit` at most, up to the first that was shown later: times have no
+        index, and all rows younger than the wait would be searched. What was shown in the future, by a clock that is
+        ahead, is as old as what follows it: else nothing that follows would ever be overdue.
         """
         settled = _EVENTS.alias()
         query = (
@@ -278,8 +280,12 @@ class Ledger:
         )
         with _reached(), self.engine.connect() as connection:
             rows = connection.execute(query).all()
-        due = itertools.takewhile(lambda row: row[3] <= before, rows)
-        return [(number, decision, bool(has_reward)) for number, decision, has_reward, _ in due]
+        shown, following = [], math.inf
+        for *_, at in reversed(rows):
+            following = at if at <= now else following
+            shown.append(following)
+        due = itertools.takewhile(lambda pair: pair[1] <= now - wait, zip(rows, reversed(shown), strict=True))
+        return [(number, decision, bool(has_reward)) for (number, decision, has_reward, _), _ in due]
 
 
 class _Statements:

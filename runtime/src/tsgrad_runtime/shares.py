@@ -71,9 +71,9 @@ def _integrated(law: ProductLaw, arms: Any, marks: FloatArray, low: float) -> Fl
     return np.asarray(shares / np.sum(shares))
 
 
-def sampled_shares(law: Law, available: Any, generator: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """The same by drawing, for arms that are not independent: each with the standard error sqrt(p (1 - p) / draws)."""
-    return _largest_shares(law.many(generator, draws), available)
+def sampled_shares(law: Law, available: Any, generator: np.random.Generator) -> FloatArray:
+    """The same by drawing, for arms that are not independent: each with the standard error sqrt(p (1 - p) / DRAWS)."""
+    return _largest_shares(law.many(generator, DRAWS), available)
 
 
 def shares_by_mask(law: Law, generator: np.random.Generator) -> Callable[[Any], FloatArray]:

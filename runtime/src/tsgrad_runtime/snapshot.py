@@ -33,7 +33,9 @@ def write_snapshot(agent: Agent, path: str | Path) -> None:
         "belief": [part.tolist() for part in agent.belief],
         "memory": agent.memory and [part.tolist() for part in agent.memory],
         "open": [
-            [name, _listed(one.arm), _listed(one.features), one.at, one.shown] for name, one in agent.open.items()
+            [name, _listed(one.arm), _listed(one.features), one.at, shown]
+            for some, shown in ((agent.open, True), (agent.unshown, False))
+            for name, one in some.items()
         ],
         "settled": agent.settled,
         "pending": [[_listed(features), _listed(arm), reward] for features, arm, reward in agent.pending],
@@ -62,10 +64,9 @@ def restored(policy: str | Path, path: str | Path, clock: Callable[[], float]) -
             for part, shape in zip(content["belief"], shapes, strict=True)
         )
         agent.memory = content["memory"] and tuple(np.array(part, np.float64) for part in content["memory"])
-        agent.open = {
-            name: Open(_array(arm), None if features is None else np.array(features), at, shown)
-            for name, arm, features, at, shown in content["open"]
-        }
+        for name, arm, features, at, shown in content["open"]:
+            waiting = Open(_array(arm), None if features is None else np.array(features), at)
+            (agent.open if shown else agent.unshown)[name] = waiting
         agent.settled = content["settled"]
         agent.pending = [
             (None if features is None else np.array(features), _array(arm), reward)

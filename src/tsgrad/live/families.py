@@ -13,6 +13,7 @@ from scipy import special, stats
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput
+from tsgrad.live.beta_binomial import BetaBinomialLaw
 from tsgrad.problems import BernoulliBandit, GaussianBandit, IndependentArms, PoissonBandit
 
 
@@ -30,6 +31,11 @@ class Units(NamedTuple):
     def average(self) -> FloatArray:
         """The mean reward of each."""
         return np.asarray(self.total / self.pulls)
+
+    def some(self, which: Any) -> "Units":
+        """Those with these indices."""
+        squares, experiment = (None if each is None else each[which] for each in (self.squares, self.experiment))
+        return Units(self.pulls[which], self.total[which], squares, experiment)
 
 
 class Family(abc.ABC):
@@ -125,42 +131,6 @@ def _stirling(x: Any) -> Any:
     return inverse * (1 / 12 - inverse**2 * (1 / 360 - inverse**2 / 1260))
 
 
-class _BetaBinomialLaw:
-    """Chances of counts of at most so many, for every unit: scipy's sums are as long as counts are large, of which a
-    test needs thousands. Where they are long, an integral over rates at even steps of their chance is right to 0.002.
-    """
-
-    def __init__(self, pulls: FloatArray, alpha: Any, beta: Any) -> None:
-        self._pulls = pulls
-        self._alpha, self._beta = (np.broadcast_to(each, pulls.shape) for each in (alpha, beta))
-
-    def cdf(self, total: FloatArray) -> FloatArray:
-        long = total > _LONGEST_SUM
-        found = np.empty(len(total))
-        found[~long] = self._summed(total, ~long)
-        found[long] = self._integrated(total, long)
-        return found
-
-    def _summed(self, total: FloatArray, which: Any) -> FloatArray:
-        if not np.any(which):
-            return np.empty(0)
-        n, alpha, beta = (each[which, None] for each in (self._pulls, self._alpha, self._beta))
-        counts = np.arange(int(np.max(total[which])) + 1)
-        inside = counts <= np.minimum(total[which, None], n)
-        failures = np.where(inside, n - counts, 0)
-        ways = special.gammaln(n + 1) - special.gammaln(counts + 1) - special.gammaln(failures + 1)
-        chances = ways + special.betaln(alpha + counts, beta + failures) - special.betaln(alpha, beta)
-        return np.asarray(np.minimum(np.sum(np.exp(np.where(inside, chances, -np.inf)), axis=1), 1.0))
-
-    def _integrated(self, total: FloatArray, which: Any) -> FloatArray:
-        levels = (np.arange(_RATES) + 0.5) / _RATES
-        rates = special.betaincinv(self._alpha[which, None], self._beta[which, None], levels)
-        return np.asarray(special.bdtr(total[which, None], self._pulls[which, None].astype(int), rates).mean(axis=1))
-
-
-_LONGEST_SUM, _RATES = 500, 256
-
-
 def _cdfs(law: Any, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Below, and at most, totals that are counts; there is nothing below zero, where scipy would look."""
     return np.where(total > 0, law.cdf(np.maximum(total - 1, 0)), 0.0), law.cdf(total)
@@ -190,7 +160,7 @@ class BetaBinomial(ArmFamily):
 
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         alpha, beta = self.parameters(free).T
-        return _cdfs(_BetaBinomialLaw(units.pulls, alpha, beta), units.total)
+        return _cdfs(BetaBinomialLaw(units.pulls, alpha, beta), units.total)
 
     def simulated(self, free: FloatArray, units: Units, generator: np.random.Generator) -> Units:
         alpha, beta = self.parameters(free).T

@@ -21,6 +21,7 @@ FEW_UNITS = 8
 FEWEST_EXPERIMENTS = 3
 UNLIKELY = 0.01  # the least p-value that there is; a right prior gets it for one log in a hundred
 LARGEST_REWARD = 1e100  # whose squares, and their sums, are numbers still
+LARGEST_COUNT = 1e12  # of an arm; the totals of others like it are integers still
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
 _Z = 1.959964
 _FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
@@ -61,7 +62,7 @@ class FittedPrior:
     def fit_p_value(self) -> float:
         """Of a test that the totals of the arms are distributed as a prior of this family predicts, in hundredths.
 
-        It takes about a second, the first time it is asked for: logs are drawn from the fit, and fitted.
+        It takes seconds where arms are many, the first time it is asked for: logs are drawn from the fit, and fitted.
         """
         return fit_p_value(self.law, self.free, self.covariance, self.units)
 
@@ -297,6 +298,8 @@ def _units(table: Any, family: str, arm: str, reward: str, experiment: str | Non
     which = np.ravel(which)
     of = None if experiment is None else np.unique(pairs[1], return_inverse=True)[1]
     n, total = (np.asarray(np.bincount(which, each), np.float64) for each in (counts, rewards))
+    if family != "gaussian" and (most := max(np.max(n), np.max(total))) > LARGEST_COUNT:
+        raise BadInput(f"log must have at most {LARGEST_COUNT:g} pulls and successes of an arm, got {most:g}")
     if pulls is not None:
         return Units(n, total, None, of)
     squares = np.bincount(which, (rewards - (total / n)[which]) ** 2)

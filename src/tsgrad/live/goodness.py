@@ -5,6 +5,7 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.live.families import Family, Units
 
+MOST_UNITS = 1000  # that are tested: what these can't tell is no reason to doubt a prior
 LOGS = 99  # drawn from the fit: with the log itself they are 100, so that p-values are whole percents
 _FARTHEST = 8.0  # standard errors, or logarithms, that a fit may move by: beyond, predictions change no more
 
@@ -15,7 +16,8 @@ def fit_p_value(law: Family, free: FloatArray, covariance: FloatArray, units: Un
     How far is the Kolmogorov-Smirnov distance of ranks (of the arms' totals in their predictive laws) from uniform
     ones. A prior that was fitted to the same totals is near them whether it is right or not, so that the usual table of
     that distance would find hardly any prior wrong. Hence a parametric bootstrap: `LOGS` logs of the same arms and
-    pulls are drawn from the fit, fitted and measured in the same way. The seed is fixed: p is a function of the log.
+    pulls are drawn from the fit, fitted and measured in the same way. Of more than `MOST_UNITS` arms, as many are taken
+    at random. The seed is fixed: p is a function of the log.
 
     Args:
         law: the family.
@@ -26,6 +28,9 @@ def fit_p_value(law: Family, free: FloatArray, covariance: FloatArray, units: Un
     """
     generator = np.random.default_rng(0)
     scale = np.asarray(np.linalg.cholesky(covariance), np.float64)
+    if (count := len(units.pulls)) > MOST_UNITS:
+        units = units.some(np.sort(generator.choice(count, MOST_UNITS, replace=False)))
+        scale = scale * np.sqrt(count / MOST_UNITS)  # so much farther lie the fits of fewer
     best = _refitted(law, free, scale, units)
     own = _distance(law, best, units, generator)
     as_far = 0

@@ -210,7 +210,7 @@ def _replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays
                 if matched == artefact.horizon:
                     break
             else:
-                agent.open.pop(decision.id)
+                agent.unshown.pop(decision.id)
         averages.append(total / max(matched, 1))
         lengths.append(matched)
     if min(lengths) < artefact.horizon:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tsgrad.artefact import write_json
-from tsgrad.checks import BadInput, check_path
+from tsgrad.checks import BadInput, check_name, check_path
 from tsgrad.policies import Policy
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import registered_name, to_data
@@ -94,17 +94,19 @@ def policy_content(
         content["plays"] = to_data(ready)
     if arms is not None:
         content["arms"] = check_names(arms, problem)
-    if _is_told("lineage", lineage, list | tuple, "a list of tables"):
+    tables = isinstance(lineage, list | tuple) and all(isinstance(table, dict) for table in lineage)
+    if _is_told("lineage", lineage, tables, "a list of tables"):
         content["lineage"] = list(lineage)
-    if _is_told("expected", expected, dict, "a table of numbers"):
+    numbers = isinstance(expected, dict) and all(isinstance(value, int | float) for value in expected.values())
+    if _is_told("expected", expected, numbers, "a table of numbers"):
         content["expected"] = expected
     return content
 
 
-def _is_told(name: str, value: Any, kind: Any, wanted: str) -> bool:
+def _is_told(name: str, value: Any, fits: bool, wanted: str) -> bool:
     """Whether there is anything to write; BadInput where it is not what files can hold."""
     try:
-        if value is None or (isinstance(value, kind) and json.dumps(value, allow_nan=False)):
+        if value is None or (fits and json.dumps(value, allow_nan=False)):
             return bool(value)
     except (TypeError, ValueError, RecursionError):
         pass
@@ -118,4 +120,4 @@ def check_names(arms: Sequence[str], problem: AnyProblem) -> list[str]:
     names = list(arms) if isinstance(arms, Iterable) and not isinstance(arms, str) else []
     if not all(isinstance(name, str) and name for name in names) or not len(set(names)) == len(names) == count:
         raise BadInput(f"arms must be {count} different names, one per arm, got {arms!r:.80}")
-    return names
+    return [check_name("arms", name) for name in names]

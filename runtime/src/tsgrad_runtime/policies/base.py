@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array
-from tsgrad_runtime.laws import CategoricalLaw, Law, ProductLaw, VectorLaw
+from tsgrad_runtime.laws import CategoricalLaw, Law, VectorLaw
 from tsgrad_runtime.models import Belief, Model
-from tsgrad_runtime.shares import product_shares, sampled_shares
+from tsgrad_runtime.shares import shares_by_mask
 from tsgrad_runtime.streams import Noise
 
 
@@ -96,11 +96,9 @@ class Sampling(Policy):
 
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         law = self.law(scene)
-        if isinstance(law, ProductLaw):
-            return product_shares(law, scene.available)
         if isinstance(law, CategoricalLaw):
             return law.probabilities(scene.available)
-        return sampled_shares(law, scene.available, generator)
+        return shares_by_mask(law, generator)(scene.available)
 
 
 class Certain(Policy):
