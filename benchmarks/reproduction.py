@@ -26,7 +26,7 @@ EPISODES, SEED = 50_000, 2024
 
 def regret_of(setting: Setting, pair: str, seed: int) -> tuple[float, float]:
     """Of the last policy of a training, with its standard error."""
-    settings = Plan(name=setting.name, seed=seed).training_settings(pair)
+    settings = Plan(name=setting.name, seed=seed).training_settings("paper")
     start = tg.ReshapedThompson(setting.problem)
     run = tg.train(setting.problem, start, paper_estimator(pair), progress=False, **settings)
     played = tg.simulate(setting.problem, run.last, horizon=setting.horizon, episodes=EPISODES, seed=SEED)

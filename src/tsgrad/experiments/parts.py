@@ -16,7 +16,7 @@ import pydantic
 from tsgrad.artefact import DAMAGED_ARCHIVE, read_json, write_json, write_whole
 from tsgrad.checks import BadInput
 from tsgrad.evaluate import FEWEST_EPISODES, Played, RegretBound, regret_bound
-from tsgrad.experiments.plan import AS_PRINTED, STABLE, Plan
+from tsgrad.experiments.plan import Moment, Plan, PlannedTraining, policies_of
 from tsgrad.experiments.rivals import RIVALS
 from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
@@ -28,7 +28,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
-SELECTED = " (selected)"
+POLICY_FILES: dict[Moment, str] = {"last": "last.json", "selected": "policy.json"}  # of a run
 STABLE_ROLLOUTS = 4  # of an episode in the default recipe, to judge how long it takes
 
 
@@ -63,9 +63,9 @@ def evaluation_file(folder: Path, row: str) -> Path:
 def policies(plan: Plan, folder: Path) -> dict[str, Callable[[], Policy]]:
     """What builds or loads the policy of each row, in the order of the table."""
     trained = {
-        row: partial(_trained_policy, run_folder(folder, name) / file)
-        for name in plan.trainings
-        for row, file in ((name, "last.json"), (name + SELECTED, "policy.json"))
+        row: partial(_trained_policy, run_folder(folder, training.name) / POLICY_FILES[moment])
+        for training in plan.trainings
+        for moment, row in policies_of(training.name).items()
     }
     return {**trained, **{row: rival.build for row, rival in RIVALS.items()}}
 
@@ -80,7 +80,7 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
     draws = plan.setting.horizon * plan.setting.arms
     bound_effort = BOUND_EPISODES * draws * plan.setting.horizon / 10
     return [
-        *(_training(plan, folder, name) for name in plan.trainings),
+        *(_training(plan, folder, training) for training in plan.trainings),
         *(_evaluation(plan, folder, row, policy) for row, policy in policies(plan, folder).items()),
         Part("bound", bound_effort, (folder / "bound.json").exists, lambda tell: _write_bound(plan, folder)),
     ]
@@ -96,7 +96,10 @@ class Chain(NamedTuple):
 
 def chains(plan: Plan, folder: Path) -> list[Chain]:
     """What can be done side by side: a training and the evaluations of its policies; each other part by itself."""
-    trained = [[f"training {name}", f"playing {name}", f"playing {name}{SELECTED}"] for name in plan.trainings]
+    trained = [
+        [f"training {training.name}", *(f"playing {row}" for row in policies_of(training.name).values())]
+        for training in plan.trainings
+    ]
     others = [part.name for part in parts(plan, folder) if not any(part.name in names for names in trained)]
     return [Chain(plan, folder, names) for names in (*trained, *([name] for name in others))]
 
@@ -113,11 +116,11 @@ def do_chain(chain: Chain) -> dict[str, float]:
     return seconds
 
 
-def _training(plan: Plan, folder: Path, name: str) -> Part:
-    setting, run = plan.setting, run_folder(folder, name)
-    options = plan.training_settings(name)
-    is_paper = name != STABLE
-    estimator = paper_estimator(name.removesuffix(AS_PRINTED)) if is_paper else None
+def _training(plan: Plan, folder: Path, training: PlannedTraining) -> Part:
+    setting, run = plan.setting, run_folder(folder, training.name)
+    options = plan.training_settings(training.recipe)
+    is_paper = training.recipe != "stable"
+    estimator = paper_estimator(training.title) if is_paper else None
     policy = ReshapedThompson(setting.problem) if is_paper else None  # the family and the estimator of `train` itself
 
     settings = TrainingSettings(**options) if is_paper else TrainingSettings(**options).warmed_up()
@@ -134,7 +137,7 @@ def _training(plan: Plan, folder: Path, name: str) -> Part:
 
     rollouts = settings.episodes * (STABLE_ROLLOUTS if estimator is None else estimator.rollouts)
     effort = options["iterations"] * rollouts * setting.horizon * setting.arms
-    return Part(f"training {name}", effort, lambda: RunFolder(run).is_finished, work)
+    return Part(f"training {training.name}", effort, lambda: RunFolder(run).is_finished, work)
 
 
 def _evaluation(plan: Plan, folder: Path, row: str, policy: Callable[[], Policy]) -> Part:

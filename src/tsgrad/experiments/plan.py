@@ -1,7 +1,7 @@
 """The plan of a reproduction in one setting, and the folder that belongs to it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
@@ -12,9 +12,31 @@ from tsgrad.experiments.settings import STEPS, Setting, setting_named
 from tsgrad.training import TrainingSettings
 
 NULL_PAIRS = ("obs/null", "mean/null", "bayes/null")
-STABLE = "stable"  # the name of the training with the default recipe of `train`
+STABLE = "stable"  # the title of the training with the default recipe of `train`
 AS_PRINTED = " as printed"  # ends the name of a training with the learning rate as printed
+SELECTED = " (selected)"  # ends the name of a policy that was selected on validation episodes
 LEAST_ITERATIONS, LEAST_EPISODES = 4, 256
+
+
+Recipe = Literal["paper", "as printed", "stable"]  # "paper": the paper's, with its learning rate times `STEPS`
+Moment = Literal["last", "selected"]
+
+
+class PlannedTraining(NamedTuple):
+    """A training of a reproduction: one of the paper's pairs by a recipe, or our own."""
+
+    title: str  # in tables, which are of one recipe for the paper's pairs: "mean/self"; "stable" for our own
+    recipe: Recipe
+
+    @property
+    def name(self) -> str:
+        """Of its files, which are those of all recipes."""
+        return self.title + (AS_PRINTED if self.recipe == "as printed" else "")
+
+
+def policies_of(training: str) -> dict[Moment, str]:
+    """The names of a training's policies, by its own name: at its end, and selected on validation episodes."""
+    return {"last": training, "selected": training + SELECTED}
 
 
 class Plan(pydantic.BaseModel):
@@ -37,9 +59,9 @@ class Plan(pydantic.BaseModel):
         """Of each of the paper's trainings."""
         return max(LEAST_ITERATIONS, round(self.fraction * self.setting.iterations))
 
-    def iterations_of(self, training: str) -> int:
+    def iterations_of(self, recipe: Recipe) -> int:
         """Of a training: as many as the paper's have, or as the default recipe has."""
-        if training != STABLE:
+        if recipe != "stable":
             return self.iterations
         default = TrainingSettings(horizon=self.setting.horizon).warmed_up().iterations
         return max(LEAST_ITERATIONS, round(self.fraction * default))
@@ -55,20 +77,24 @@ class Plan(pydantic.BaseModel):
         return [int(iteration) for iteration in np.linspace(1, self.iterations, 4).round()]
 
     @property
-    def trainings(self) -> list[str]:
+    def trainings(self) -> list[PlannedTraining]:
         """The paper's pairs, the default recipe, and the pairs once more with the learning rate as printed."""
-        return [*self.setting.trained, STABLE, *(pair + AS_PRINTED for pair in self.setting.trained)]
+        return [
+            *(PlannedTraining(pair, "paper") for pair in self.setting.trained),
+            PlannedTraining(STABLE, "stable"),
+            *(PlannedTraining(pair, "as printed") for pair in self.setting.trained),
+        ]
 
-    def training_settings(self, training: str) -> dict[str, Any]:
+    def training_settings(self, recipe: Recipe) -> dict[str, Any]:
         """The paper's hyper-parameters, its rate times `STEPS` or as printed, or the default recipe: for `train`."""
-        given = {"horizon": self.setting.horizon, "iterations": self.iterations_of(training), "seed": self.seed}
-        if training == STABLE:
+        given = {"horizon": self.setting.horizon, "iterations": self.iterations_of(recipe), "seed": self.seed}
+        if recipe == "stable":
             return given
         printed = self.setting.learning_rate
         return {
             **given,
             "episodes": self.setting.episodes,
-            "learning_rate": printed if training.endswith(AS_PRINTED) else round(STEPS * printed, 6),
+            "learning_rate": printed if recipe == "as printed" else round(STEPS * printed, 6),
             "schedule": "constant",
             "optimizer": "adam",
         }

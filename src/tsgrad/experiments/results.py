@@ -6,6 +6,7 @@ long each part took is in `timing.json`, beside.
 
 import itertools
 import platform
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,8 +17,8 @@ import pydantic
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput
 from tsgrad.evaluate import Comparison, Played, PolicyResult
-from tsgrad.experiments.parts import SELECTED, evaluation_file, policies, read_bound, read_evaluation, run_folder
-from tsgrad.experiments.plan import AS_PRINTED, NULL_PAIRS, STABLE, Plan
+from tsgrad.experiments.parts import evaluation_file, policies, read_bound, read_evaluation, run_folder
+from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Moment, Plan, PlannedTraining, Recipe, policies_of
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
 from tsgrad.policies import ReshapedGaussian, SamplingPolicy
@@ -50,7 +51,7 @@ class Training(_Record):
     name: str  # "mean/self"; "stable" for our own recipe
     metric: str
     baseline: str
-    recipe: Literal["paper", "as printed", "stable"]  # "paper": the paper's, with its learning rate times `STEPS`
+    recipe: Recipe
     folder: str  # of the run, relative to the folder of results.json
     settings: dict[str, Any]  # the [training] table: episodes, iterations, learning_rate, seed, engine...
     history: list[CurvePoint]
@@ -68,7 +69,7 @@ class Row(_Record):
     name: str  # in the comparison: "mean/self", "mean/self (selected)", "stable", "TS", "IDS"...
     group: Literal["trained", "stable", "rival"]
     training: str | None  # by its name; None for rivals
-    moment: Literal["last", "selected"] | None  # of that training: its end, or what was selected on validation episodes
+    moment: Moment | None  # of that training: its end, or what was selected on validation episodes
     printed: Printed | None
     z: float | None  # (regret - printed) / combined standard error
     verdict: Verdict | None  # against the printed value: |z| < 2 is "same"
@@ -151,36 +152,44 @@ def read_results(path: str | Path) -> Results:
 
 def assemble(plan: Plan, folder: Path) -> Results:
     """All that was found, once every part is done."""
-    runs = {name: RunFolder(run_folder(folder, name)).run() for name in plan.trainings}
+    runs = {training: RunFolder(run_folder(folder, training.name)).run() for training in plan.trainings}
+    printed = {training: run for training, run in runs.items() if training.recipe == "as printed"}
+    first = {training: run for training, run in runs.items() if training not in printed}
+    by_title = {training.title: run for training, run in first.items()}
     played = _played(plan, folder)
-    first = {row: one for row, one in played.items() if AS_PRINTED not in row}
-    second = {row: one for row, one in played.items() if AS_PRINTED in row or row == PLAIN}
     return Results(
-        **dict(_findings(plan, folder, runs, first)),
-        as_printed=_findings(plan, folder, runs, second),
+        **dict(_findings(plan, folder, first, RIVALS, played)),
+        as_printed=_findings(plan, folder, printed, [PLAIN], played),
         setting=plan.name,
         title=plan.setting.title,
         problem=to_data(plan.setting.problem),
         fraction=plan.fraction,
         seed=plan.seed,
-        engine=runs[STABLE].provenance["engine"],
+        engine=by_title[STABLE].provenance["engine"],
         versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
-        pulls_during_training=_pulls(plan, runs["mean/self"]),
-        null_curves=null_curves([runs[name].history for name in NULL_PAIRS]),
+        pulls_during_training=_pulls(plan, by_title["mean/self"]),
+        null_curves=null_curves([by_title[pair].history for pair in NULL_PAIRS]),
     )
 
 
-def _findings(plan: Plan, folder: Path, runs: dict[str, Run], played: dict[str, Played]) -> Findings:
-    """The findings of some rows, under the names of the paper's pairs; of which rates is for tables to say."""
+def _findings(
+    plan: Plan, folder: Path, runs: dict[PlannedTraining, Run], rivals: Iterable[str], played: dict[str, Played]
+) -> Findings:
+    """The findings of some trainings and rivals, by the titles of trainings: which recipe it is, the caption says."""
+    rows = {
+        policies_of(training.title)[moment]: row
+        for training in runs
+        for moment, row in policies_of(training.name).items()
+    }
     comparison = Comparison.of(
-        {row.replace(AS_PRINTED, ""): one for row, one in played.items()},
+        {**{row: played[file] for row, file in rows.items()}, **{rival: played[rival] for rival in rivals}},
         horizon=plan.setting.horizon,
         seed=plan.evaluation_seed,
         reference=PLAIN,
         bound=read_bound(folder),
     )
     return Findings(
-        trainings=[_training(folder, name, run) for name, run in runs.items() if name in played],
+        trainings=[_training(folder, training, run) for training, run in runs.items()],
         comparison=comparison,
         rows=paper_rows(plan, comparison),
     )
@@ -188,9 +197,11 @@ def _findings(plan: Plan, folder: Path, runs: dict[str, Run], played: dict[str, 
 
 def paper_rows(plan: Plan, comparison: Comparison) -> list[Row]:
     """Which training each policy of a comparison is of, and how it compares with the paper."""
+    titles = (*plan.setting.trained, STABLE)
+    trained = {row: (title, moment) for title in titles for moment, row in policies_of(title).items()}
     rows = []
     for name, found in comparison.policies.items():
-        training = None if name in RIVALS else name.removesuffix(SELECTED)
+        training, moment = trained.get(name, (None, None))
         printed = {**plan.setting.trained, **plan.setting.rivals}.get(training or name)
         z, verdict = (None, None)
         if printed is not None:
@@ -200,7 +211,7 @@ def paper_rows(plan: Plan, comparison: Comparison) -> list[Row]:
                 name=name,
                 group="rival" if training is None else "stable" if training == STABLE else "trained",
                 training=training,
-                moment=None if training is None else "last" if name == training else "selected",
+                moment=moment,
                 printed=printed,
                 z=z,
                 verdict=verdict,
@@ -242,15 +253,15 @@ def _played(plan: Plan, folder: Path) -> dict[str, Played]:
     return found
 
 
-def _training(folder: Path, name: str, run: Run) -> Training:
-    path = run_folder(folder, name)
+def _training(folder: Path, training: PlannedTraining, run: Run) -> Training:
+    path = run_folder(folder, training.name)
     configuration = RunFolder(path).configuration()
     estimator = configuration.build_estimator(configuration.build_problem())
     return Training(
-        name=name.removesuffix(AS_PRINTED),
+        name=training.title,
         metric=estimator.metric_name,
         baseline=estimator.baseline_name,
-        recipe="stable" if name == STABLE else "as printed" if name.endswith(AS_PRINTED) else "paper",
+        recipe=training.recipe,
         folder=path.relative_to(folder).as_posix(),
         settings={
             **configuration.training.model_dump(exclude_none=True),

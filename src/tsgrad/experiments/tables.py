@@ -6,7 +6,7 @@ from rich.table import Table
 
 from tsgrad.evaluate import comparison_formats
 from tsgrad.evaluate.tables import Column, Line, csv_text, latex_text, markdown_text, terminal_table
-from tsgrad.experiments.parts import SELECTED
+from tsgrad.experiments.plan import SELECTED
 from tsgrad.experiments.results import Findings, Results, Row
 from tsgrad.experiments.settings import STEPS
 

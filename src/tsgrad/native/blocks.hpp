@@ -105,16 +105,16 @@ class SimulationWorker {
     for (int from = 0; from < count; from += kLanes) {
       const int real = std::min(count - from, kLanes);
       const std::size_t base = row * kBlock + from;
-      group_.simulate(first + from, [&](int t, const auto& run, const auto& best_mean) {
+      group_.simulate(first + from, [&](int t, const auto& rollout, const auto& best_mean) {
         for (int l = 0; l < real; ++l) {
-          const double regret = best_mean[l] - run.mean[l];
+          const double regret = best_mean[l] - rollout.mean[l];
           out_.regret[base + l] += regret;
-          out_.reward[base + l] += run.reward[l];
+          out_.reward[base + l] += rollout.reward[l];
           out_.step_regret[row * T + t - 1] += regret;
-          out_.pulls[row * K + run.arm[l]] += 1;
+          out_.pulls[row * K + rollout.arm[l]] += 1;
           if (out_.arms) {
-            out_.arms[(base + l) * T + t - 1] = static_cast<std::int32_t>(run.arm[l]);
-            out_.rewards[(base + l) * T + t - 1] = run.reward[l];
+            out_.arms[(base + l) * T + t - 1] = static_cast<std::int32_t>(rollout.arm[l]);
+            out_.rewards[(base + l) * T + t - 1] = rollout.reward[l];
           }
         }
       });

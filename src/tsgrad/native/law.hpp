@@ -3,7 +3,7 @@
 //   kName, kScored         what Python calls it; whether it has a score, hence gradients
 //   kConditional           whether it has the conditional score too: what is expected of the score given who won
 //   score()                the fields of the policy that can be differentiated, each with its rows [row][lanes]
-//   Cache, start, renew    what it keeps between steps for each run, and renews for an arm when that was pulled
+//   Cache, start, renew    what it keeps between steps for each rollout, and renews for an arm when that was pulled
 //   draw                   draws a value for each arm, offers it to the contest and writes the score, if asked
 //
 // Loops over lanes must be branch-free and call nothing but TSGRAD_INLINE functions.
@@ -18,7 +18,7 @@
 
 namespace tsgrad {
 
-// What a run has seen of its arms, [K][lanes] each.
+// What a rollout has seen of its arms, [K][lanes] each.
 template <class Real>
 struct Belief {
   const Real *pulls, *total;

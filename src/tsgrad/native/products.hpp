@@ -1,5 +1,5 @@
 // Outer products of the scores of steps, summed: what the Fisher matrix of an episode's decisions is the mean of.
-// Products of whole runs' scores have the same mean, since the scores of different steps are uncorrelated, but more noise.
+// Products of whole rollouts' scores have the same mean, since the scores of different steps are uncorrelated, but more noise.
 
 #pragma once
 

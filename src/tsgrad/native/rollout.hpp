@@ -1,4 +1,4 @@
-// One run of a group of episodes: what it believes, keeps and scores.
+// One rollout of a group of episodes: what it believes, keeps and scores.
 
 #pragma once
 
@@ -29,15 +29,15 @@ struct Kernel {
 };
 
 template <class Kernel>
-struct Run {
+struct Rollout {
   using Real = typename Kernel::Real;
 
-  explicit Run(const Kernel& kernel)
+  explicit Rollout(const Kernel& kernel)
       : cache(kernel.arms.count), pulls(row_of(kernel.arms.count)), total(row_of(kernel.arms.count)),
         scores(row_count(kernel.law.score()) * kLanes), final_pulls(row_of(kernel.arms.count)) {}
 
-  void start(const Kernel& kernel, const Address& address, std::uint32_t rollout, std::uint32_t first_episode) {
-    keys = Keys(address, kPolicy, rollout, first_episode);
+  void start(const Kernel& kernel, const Address& address, std::uint32_t number, std::uint32_t first_episode) {
+    keys = Keys(address, kPolicy, number, first_episode);
     std::fill(scores.begin(), scores.end(), Real(0));
     forget(kernel);
   }
