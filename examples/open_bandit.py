@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 import tsgrad as tg
-from tsgrad_runtime.ledger import Ledger
+from tsgrad_runtime import Ledger
 
 STEPS = 14  # the shop learns twice a day
 WEEK = tg.Conditions(batch=5000, delay=1)  # after 5,000 users, whose clicks are seen half a day later

@@ -1,4 +1,5 @@
 from . import testing as testing
+from .__main__ import main as main
 from .checks import BadInput as BadInput
 from .checks import TrainingStopped as TrainingStopped
 from .estimate import Baseline as Baseline

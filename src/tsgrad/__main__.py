@@ -5,7 +5,13 @@ import signal
 
 
 def main() -> None:
-    """The command line."""
+    """The command line: a file that registers problems or policies of its own, and ends with this, is a `tsgrad` that
+    knows them.
+
+    Raises:
+        SystemExit: with the status of the command.
+
+    """
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(130))
     from tsgrad.cli import main as command
 

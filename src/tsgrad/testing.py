@@ -46,7 +46,18 @@ class CheckFailed(AssertionError):
 
 
 def check_problem(problem: Problem, *, horizon: int = 8, seed: int = 0) -> None:
-    """Checks a problem: structure, rewards, calibration by simulation, densities, best arms, round trip to disk."""
+    """Checks a problem: structure, rewards, calibration by simulation, densities, best arms, round trip to disk.
+
+    Args:
+        problem: to check.
+        horizon: of the episodes that it is played for.
+        seed: of all random numbers.
+
+    Raises:
+        CheckFailed: with what is wrong, and what would be right.
+        BadInput: if an argument is not of its kind.
+
+    """
     check_type("problem", problem, Problem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     check_count("horizon", horizon, least=1)
     _check_belief(problem, horizon)
@@ -74,7 +85,17 @@ def check_policy(
 ) -> None:
     """Checks a policy on a problem: it runs, plays its draws, has the density and the score it claims, is saved.
 
-    With `starts_as_thompson` it must also play exactly what plain Thompson sampling plays.
+    Args:
+        policy: to check.
+        problem: what it plays.
+        horizon: of the episodes that are played.
+        seed: of all random numbers.
+        starts_as_thompson: whether it must also play exactly what plain Thompson sampling plays.
+
+    Raises:
+        CheckFailed: with what is wrong, and what would be right.
+        BadInput: if the policy can't play the problem.
+
     """
     ready = prepared(policy, problem, horizon)
     _check_runs(policy, problem, horizon, seed)
@@ -89,7 +110,15 @@ def check_policy(
 
 
 def coordinates(draw: Any) -> Float[Array, "C"]:
-    """The numbers that a law's density is with respect to: `draw.coordinates`, else `draw.value`, else its leaves."""
+    """The numbers that a law's density is with respect to: `draw.coordinates`, else `draw.value`, else its leaves.
+
+    Args:
+        draw: from a law.
+
+    Returns:
+        The numbers, [C].
+
+    """
     for name in ("coordinates", "value"):
         if hasattr(draw, name):
             return jnp.ravel(getattr(draw, name))

@@ -4,7 +4,8 @@
     decision = agent.decide()
     agent.reward(decision.id, 1.0)
 
-Each name is loaded when it is first used: programs that need a check or an error don't pay for the agent.
+Each name is loaded when it is first used: programs that need a check or an error don't pay for the agent, and only a
+ledger needs what `pip install 'tsgrad-runtime[ledger]'` brings.
 """
 
 from importlib import import_module
@@ -15,14 +16,16 @@ if TYPE_CHECKING:
     from tsgrad_runtime.artefact import Artefact, read_artefact
     from tsgrad_runtime.checks import BadInput
     from tsgrad_runtime.decision import Decision
+    from tsgrad_runtime.ledger import Ledger
 
-__all__ = ["Agent", "Artefact", "BadInput", "Decision", "read_artefact"]
+__all__ = ["Agent", "Artefact", "BadInput", "Decision", "Ledger", "read_artefact"]
 
 _MODULES = {
     "Agent": "agent",
     "Artefact": "artefact",
     "BadInput": "checks",
     "Decision": "decision",
+    "Ledger": "ledger",
     "read_artefact": "artefact",
 }
 

@@ -98,6 +98,21 @@ class Ledger:
     """A ledger at a URL: `sqlite:///experiment.db`, `postgresql+psycopg://user@host/name`.
 
     The settings of an experiment, which its belief depends on, are those of whoever opened the ledger first.
+
+    Args:
+        url: of the database; tables are made where there are none.
+
+    Raises:
+        BadInput: if the URL is of no database that a ledger can be in.
+        LedgerDown: if the database can't be reached.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"sqlite:///{folder}/experiment.db")
+    ...     ledger.events()
+    ...     ledger.close()
+    []
+
     """
 
     def __init__(self, url: str) -> None:

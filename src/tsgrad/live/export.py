@@ -46,7 +46,7 @@ def export_ledger(ledger: "Ledger", out: str | Path) -> int:
     """Writes all decisions of a ledger with what came of them, a row each.
 
     Args:
-        ledger: such as `tsgrad_runtime.ledger.Ledger("sqlite:///experiment.db")`.
+        ledger: such as `tsgrad_runtime.Ledger("sqlite:///experiment.db")`.
         out: the file, Parquet or CSV by the ending of its name.
 
     Returns:

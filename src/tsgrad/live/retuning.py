@@ -110,7 +110,7 @@ def retune(
 
     Args:
         folder: of the run whose policy was deployed.
-        ledger: of the experiment in which it was deployed: `tsgrad_runtime.ledger.Ledger("sqlite:///a.db")`.
+        ledger: of the experiment in which it was deployed: `tsgrad_runtime.Ledger("sqlite:///a.db")`.
         out: a new folder for the new run. It gets `next.json`, the policy to deploy, only if that is better. Where a
             retuning was stopped in it, the same call goes on.
         training: settings of the training, if other than the defaults. Horizon and conditions are those of the run.
@@ -134,7 +134,7 @@ def retune(
     with needs_extra("live"):
         from tsgrad_runtime.ledger import Ledger
 
-    check_type("ledger", ledger, Ledger, remedy="such as tsgrad_runtime.ledger.Ledger('sqlite:///a.db')")
+    check_type("ledger", ledger, Ledger, remedy="such as tsgrad_runtime.Ledger('sqlite:///a.db')")
     folder, out, settings = check_path("folder", folder), check_path("out", out), {} if training is None else training
     check_type("training", settings, Mapping, remedy="such as {'iterations': 60}")
     if "horizon" in settings:
