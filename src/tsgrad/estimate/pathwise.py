@@ -18,7 +18,7 @@ from jaxtyping import Array, Float
 
 from tsgrad.checks import BadInput
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.metrics import SeparableMetric
+from tsgrad.estimate.metrics_and_baselines import SeparableMetric
 from tsgrad.policies import SamplingPolicy, split
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (

@@ -18,9 +18,8 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.estimator import Estimator, ScoreName
-from tsgrad.estimate.metrics import Metric
+from tsgrad.estimate.metrics_and_baselines import Baseline, Metric
 from tsgrad.laws import OrderedLaw
 from tsgrad.policies import Memoryless, SamplingPolicy, parameter_names, prepared, split
 from tsgrad.problems import AnyProblem, Context, Problem

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.estimate.metrics import all_at_once
+from tsgrad.estimate.metrics_and_baselines import all_at_once
 from tsgrad.evaluate.innovations import EXPECTED, innovation
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem, FiniteArms, Problem

@@ -16,8 +16,7 @@ from tsgrad.policies import RL2, BonusThompson, RecurrentThompson, ReshapedThomp
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import from_data
 from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS, Conditions
-from tsgrad.training.natural import MOST_PARAMETERS
-from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, schedules
+from tsgrad.training.optimizer import MOST_PARAMETERS, check_named_call, is_natural, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
 LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays

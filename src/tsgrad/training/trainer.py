@@ -19,8 +19,7 @@ from tsgrad.registry import to_data
 from tsgrad.simulation import Conditions, Workers, Workload, ready_for, simulated, simulation_engine
 from tsgrad.streams import Purpose
 from tsgrad.training.folder import RunFolder, State
-from tsgrad.training.natural import has_trust, with_less_trust
-from tsgrad.training.optimizer import build_ascent, is_natural
+from tsgrad.training.optimizer import build_ascent, has_trust, is_natural, with_less_trust
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import Configuration, EstimatorSettings, TrainingSettings
