@@ -22,6 +22,7 @@ from tsgrad.policies.base import (
 )
 from tsgrad.policies.bonus import Bonus, BonusThompson
 from tsgrad.policies.index import IndexPolicy
+from tsgrad.policies.other_arms import with_arms
 from tsgrad.policies.pretrained import pretrained
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
 from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
@@ -105,5 +106,6 @@ __all__ = [
     "pretrained",
     "shifted",
     "split",
+    "with_arms",
     "with_parameters",
 ]

@@ -3,7 +3,7 @@
 import abc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -161,8 +161,11 @@ class SamplingPolicy(Policy):
     """Draws a pseudo-action from a law and plays what it leads to: what training can move.
 
     Derive from one of `SamplesWorlds`, `SamplesArmValues` and `SamplesArms`, which say how a draw becomes an arm. The
-    meta-parameters are the leaves that `trainable` names, held in unconstrained units.
+    meta-parameters are the leaves that `trainable` names, held in unconstrained units. `uses_clock` is false where the
+    law does not depend on the time.
     """
+
+    uses_clock: ClassVar[bool] = True
 
     @abc.abstractmethod
     def law(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock) -> Law:

@@ -1,6 +1,6 @@
 """Soft elimination: the worse an arm looks, and the surer that is, the less it is played. One number to learn."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -42,6 +42,8 @@ class SoftElim(SamplesArms):
         >>> run.improved, bool(run.policy.meta_parameters()["confidence_scale"] < 1)
         (True, True)
     """
+
+    uses_clock: ClassVar[bool] = False
 
     log_confidence_scale: Leaf
 
