@@ -258,22 +258,14 @@ class Trainer:
 
     def _confirm(self, state: State, history: list[HistoryRow], end_regret: float) -> Run:
         """The selected policy against the start, on episodes that took no part in selecting it."""
-        settings = self.settings
         selected, last = (with_parameters(self.policy, vector) for vector in (state.best_vector, state.vector))
         comparison = compare(
             self.problem,
             {"start": self.policy, "selected": selected},
-            horizon=settings.horizon,
-            episodes=settings.validation_episodes,
-            seed=settings.seed,
-            purpose=Purpose.VALIDATION,
-            iteration=CONFIRMATION,
             bound=None,
             engine=self.engine,
-            precision=settings.precision,
-            chunk=settings.chunk,
-            conditions=self.conditions,
             workers=self.workers,
+            **self.selection.part(iteration=CONFIRMATION).options,
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
