@@ -86,10 +86,8 @@ def _log_prob(
     """What the score of a step is the derivative of."""
     if score == "draw" or not _is_conditional(policy, model, law):
         return jnp.asarray(law.log_prob(draw))
-    ranks = jax.lax.stop_gradient(draw.order)
+    ranks = context.offered(jax.lax.stop_gradient(draw.order))
     arms = jnp.arange(ranks.shape[0])
-    if context.available is not None:
-        ranks = jnp.where(context.available, ranks, -jnp.inf)
     runner_up = jnp.max(jnp.where(arms == arm, -jnp.inf, ranks))
     expected = law.expected_log_prob(jnp.where(arms == arm, runner_up, ranks[arm]), arms != arm)
     return jnp.sum(expected if context.available is None else jnp.where(context.available, expected, 0))

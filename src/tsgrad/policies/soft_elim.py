@@ -63,7 +63,7 @@ class SoftElim(SamplesArms):
 
     def law(self, model: Problem, belief: Any, memory: Tally, context: Context, clock: Clock) -> CategoricalLaw:
         pulled = memory.pulls > 0
-        rated = pulled if context.available is None else pulled & context.available
+        rated = pulled & context.there(pulled.shape[0])
         best = jnp.max(memory.average, where=rated, initial=-jnp.inf)
         gap = jnp.where(rated, best - memory.average, 0)
         return CategoricalLaw(-2 * memory.pulls * (gap * jnp.exp(-self.log_confidence_scale)) ** 2, context.available)

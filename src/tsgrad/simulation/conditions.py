@@ -237,7 +237,7 @@ class Conditions(eqx.Module):
         """Shares with the least one mixed in: floor + (1 - K floor) share, of the K arms that are there."""
         if self.floor is None:
             return shares
-        there = available_arms(context, shares.shape[0])
+        there = context.there(shares.shape[0])
         return jnp.where(there, self.floor + (1 - jnp.sum(there) * self.floor) * shares, 0)
 
     def pieces(self) -> Float[Array, "d"]:
@@ -281,11 +281,6 @@ class PolicyNoise(NamedTuple):
     def step(self, t: Any) -> "PolicyNoise":
         """Both at a time."""
         return PolicyNoise(self.draw.step(t), None if self.floor is None else self.floor.step(t))
-
-
-def available_arms(context: Context, arms: int) -> Bool[Array, "K"]:
-    """Which arms can be played, as an array even where all can."""
-    return jnp.ones(arms, bool) if context.available is None else context.available
 
 
 def _steps(number: int) -> str:

@@ -13,7 +13,7 @@ from tsgrad.registry import register
 
 def equal_shares(context: Context, arms: int) -> Float[Array, "K"]:
     """The same share for every arm that is there."""
-    there = jnp.ones(arms, bool) if context.available is None else context.available
+    there = context.there(arms)
     return there / jnp.sum(there)
 
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.laws.counts import binomial, multinomial, rounded
 from tsgrad.policies import AllocatingPolicy, Clock, SamplingPolicy
 from tsgrad.problems import Context, Sums
-from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise, available_arms
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
 from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 from tsgrad.streams import Noise
 
@@ -36,7 +36,7 @@ class Counted(Crowd):
             return None, allocate(users, conditions.floored(shares, context), noise.draw.step(clock.t))
         by_chance = jnp.zeros(model.arms)
         if conditions.floor is not None:
-            there = available_arms(context, model.arms).astype(users.dtype)
+            there = context.there(model.arms).astype(users.dtype)
             assert noise.floor is not None
             floor = noise.floor.step(clock.t)
             number = binomial(users, jnp.sum(there) * conditions.floor, floor.at(0))

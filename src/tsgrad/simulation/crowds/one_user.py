@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Integer
 
 from tsgrad.policies import SamplingPolicy, Uniform, computed_once
 from tsgrad.problems import Context
-from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise, available_arms
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
 from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 
 
@@ -81,7 +81,7 @@ def decided(player: Player, known: Known, context: Context, moment: Moment, nois
     if conditions.floor is None:
         return pseudo_action, arm
     assert noise.floor is not None
-    there = jnp.sum(available_arms(context, model.arms))
+    there = jnp.sum(context.there(model.arms))
     by_chance = noise.floor.uniform(0) < there * conditions.floor
     any_arm = Uniform().act(model, belief, None, context, clock, noise.floor.at(1))
     return Floored(pseudo_action, arm, by_chance), jnp.where(by_chance, any_arm, arm)
