@@ -317,6 +317,18 @@ def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
     return tuple(names)
 
 
+def parameter_fields(policy: SamplingPolicy) -> tuple[str, ...]:
+    """The fields of a policy that hold its meta-parameters, in the order of `parameter_vector`.
+
+    >>> import tsgrad as tg
+    >>> parameter_fields(tg.BonusThompson(tg.GaussianBandit(arms=2)))  # alike, arms have none of their own
+    ('bonus', 'log_spread')
+    """
+    moving, _ = split(policy)
+    leaves: Any = jax.tree_util.tree_leaves_with_path(moving)
+    return tuple(dict.fromkeys(path[0].name for path, leaf in leaves if np.size(leaf)))
+
+
 def parameter_vector(policy: SamplingPolicy) -> FloatArray:
     """The meta-parameters as one vector, in the unconstrained units that training moves.
 
