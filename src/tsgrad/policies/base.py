@@ -267,10 +267,13 @@ class SamplesWorlds(SamplingPolicy):
 
 
 class SamplesArmValues(SamplingPolicy):
-    """Its law is over values of the arms, `draw.value` [K]: plays the available arm with the largest."""
+    """Its law is over values of the arms: plays the available arm with the largest `draw.order` [K].
+
+    That grows with the values, and tells those apart that round to the same number.
+    """
 
     def choose(self, model: Problem, draw: Any, context: Context) -> Integer[Array, ""]:
-        return largest(draw.value, context)
+        return largest(draw.order, context)
 
     def plays_largest(self, model: Problem) -> bool:
         return True
