@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from tsgrad.policies import Thompson
-from tsgrad.problems import Context, IndependentArms, Problem, Sums
+from tsgrad.problems import Context, IndependentArms, Problem
 from tsgrad.registry import register
 from tsgrad.simulation import Episode, State, Trajectory, take_step
 
@@ -184,7 +184,7 @@ class PosteriorMean(SeparableMetric):
                 State(belief, None, plays=plays),
                 context,
                 choose=lambda: (None, best),
-                pay=lambda best: all_at_once(instance.pay(t, context, best, plays)),
+                pay=lambda best: instance.crowd.whenever_seen(instance.pay(t, context, best, plays)),
                 crowd=instance.crowd,
             )
             return (later.belief, later.plays), expected
@@ -251,17 +251,6 @@ class SelfPlay(Baseline):
     def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
         others = metrics.shape[0] - 1
         return (jnp.sum(metrics, axis=0) - metrics) / others
-
-
-def all_at_once(paid: Any) -> Any:
-    """What is paid, whenever it is seen: an oracle may know it at once. Sums of several delays are added up."""
-    if not isinstance(paid, Sums) or paid.users.ndim == 1:
-        return paid
-    count, total = jnp.sum(paid.users, axis=0), jnp.sum(paid.total, axis=0)
-    if paid.scatter is None:
-        return Sums(count, total, None)
-    shift = paid.total / jnp.maximum(paid.users, 1) - total / jnp.maximum(count, 1)
-    return Sums(count, total, jnp.sum(paid.scatter + paid.users * shift**2, axis=0))
 
 
 def from_here_on(steps: Float[Array, "T *rest"]) -> Float[Array, "T *rest"]:
