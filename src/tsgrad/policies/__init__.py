@@ -1,19 +1,15 @@
 """Policies: plain Thompson sampling, and the families that training moves."""
 
+from tsgrad.policies.allocating import AllocatingPolicy, Experiment, Planner
 from tsgrad.policies.base import (
-    AllocatingPolicy,
     Clock,
-    Experiment,
     Memoryless,
-    Planner,
     Policy,
     SamplesArms,
     SamplesArmValues,
     SamplesWorlds,
     SamplingPolicy,
-    Saved,
     computed_once,
-    load,
     parameter_fields,
     parameter_names,
     parameter_vector,
@@ -51,6 +47,7 @@ from tsgrad.policies.rivals import (
     check_applies,
 )
 from tsgrad.policies.rl2 import RL2, RL2Policy
+from tsgrad.policies.saved import Saved, load
 from tsgrad.policies.shifted import shifted
 from tsgrad.policies.soft_elim import SoftElim
 from tsgrad.policies.thompson import Thompson

@@ -1,7 +1,6 @@
 """What a policy is: something that chooses an arm; and what a sampling policy is: something training can move."""
 
 import abc
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -12,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
-from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import BadInput, check_array, check_count, check_type
+from tsgrad.artefact import write_json
+from tsgrad.checks import BadInput, check_array, check_type
 from tsgrad.laws import CategoricalLaw, Law, OrderedLaw, largest_shares
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
-from tsgrad.registry import from_data, to_data
+from tsgrad.registry import to_data
 from tsgrad.streams import Address, Noise, Purpose, Stream
 
 _DRAWS = 10_000
@@ -99,54 +98,6 @@ def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     return policy.prepare(problem, horizon)
 
 
-class Saved(NamedTuple):
-    """A policy from a file, with the problem and the horizon that it was trained for, where the file has them.
-
-    Attributes:
-        policy: the policy.
-        problem: what it was trained for.
-        horizon: how many steps it was trained for.
-        conditions: those of its training, as a table: what `tsgrad.Conditions(**table)` takes.
-
-    """
-
-    policy: Any
-    problem: AnyProblem | None
-    horizon: int | None
-    conditions: dict[str, Any] | None = None
-
-
-def load(path: str | Path) -> Saved:
-    """What `Policy.save` or a training run wrote; nothing in the file is executed.
-
-    Args:
-        path: of the file.
-
-    Returns:
-        The policy, and the problem and the horizon that it was trained for, where the file has them.
-
-    Raises:
-        BadInput: if the file is missing or damaged, or names a class that was not registered.
-
-    >>> import tempfile, tsgrad as tg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tg.TopTwoThompson(0.5).save(f"{folder}/policy.json")
-    ...     print(tg.load(f"{folder}/policy.json").policy.beta)
-    0.5
-
-    """
-    content = read_json(path, "policy")
-    problem, horizon, conditions = (content.get(name) for name in ("problem", "horizon", "conditions"))
-    if conditions is not None:
-        check_type(f"{path}: conditions", conditions, dict, remedy="a table")
-    return Saved(
-        policy=from_data(content.get("policy"), what=f"{path}: policy", base=Policy),
-        problem=None if problem is None else from_data(problem, what=f"{path}: problem", base=AnyProblem),
-        horizon=None if horizon is None else check_count(f"{path}: horizon", horizon, least=1),
-        conditions=conditions,
-    )
-
-
 class Memoryless(Policy):
     """A policy that depends on the past through the belief alone."""
 
@@ -219,41 +170,6 @@ class SamplingPolicy(Policy):
             return jnp.asarray(weight * (self.choose(model, draw, context) == jnp.arange(model.arms)))
 
         return jnp.mean(jax.vmap(one)(jnp.arange(_DRAWS)), axis=0)
-
-
-class AllocatingPolicy(Policy):
-    """A policy that says what share of the users each arm gets, as policies that plan for batches do."""
-
-    @abc.abstractmethod
-    def shares(self, model: Any, belief: Any, memory: Any, context: Context, clock: Clock) -> Float[Array, "K"]:
-        """The share of every arm at a step; none for arms that are not available."""
-
-    def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
-        """For a single user: each arm with the probability of its share."""
-        return CategoricalLaw(jnp.log(self.shares(model, belief, memory, context, clock))).sample(noise)
-
-
-class Experiment(NamedTuple):
-    """What a policy that plans may know about the experiment.
-
-    Attributes:
-        sizes: the users of each step [T].
-        after: how many users get the best arm once the experiment is over.
-        reward_of: plays a policy on training episodes and returns the mean reward.
-
-    """
-
-    sizes: Any  # [T]
-    after: int
-    reward_of: Callable[[Policy], float]
-
-
-class Planner(Policy):
-    """A policy that is planned for one experiment: `plan` is called first, then `prepare` of what it returns."""
-
-    @abc.abstractmethod
-    def plan(self, problem: AnyProblem, experiment: Experiment) -> Policy:
-        """The policy to play in an experiment."""
 
 
 class SamplesWorlds(SamplingPolicy):

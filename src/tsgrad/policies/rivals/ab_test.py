@@ -5,7 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.policies.base import AllocatingPolicy, Clock, Memoryless, Policy
+from tsgrad.policies.allocating import AllocatingPolicy
+from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
