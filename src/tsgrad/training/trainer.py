@@ -18,11 +18,12 @@ from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
 from tsgrad.simulation import Conditions, Workers, Workload, ready_for, simulated, simulation_engine
 from tsgrad.streams import Purpose
+from tsgrad.training.configuration import Configuration
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.optimizer import build_ascent, has_trust, is_natural, with_less_trust
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
-from tsgrad.training.settings import Configuration, EstimatorSettings, TrainingSettings
+from tsgrad.training.settings import EstimatorSettings, TrainingSettings
 
 # A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
 # that nothing improves on is replaced with probability 5%.
