@@ -84,7 +84,7 @@ def test_nobody_asks_for_the_class_of_a_problem_or_a_policy():
 EVERY_WALK = {
     "training/trainer.py",
     "training/optimizer.py",
-    "estimate/gradient.py",
+    "estimate/gradient_blocks.py",
     "simulation/engines.py",
     "simulation/workload.py",
     "policies/reshaped.py",

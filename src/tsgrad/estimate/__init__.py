@@ -1,7 +1,8 @@
 """Gradient estimators: metrics x baselines, and the score they multiply."""
 
 from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator, GradientName, ScoreName, described
-from tsgrad.estimate.gradient import Gradient, episode_gradients, estimated_gradient, gradient, gradient_engine
+from tsgrad.estimate.gradient_blocks import Gradient, estimated_gradient, gradient_engine
+from tsgrad.estimate.gradients import episode_gradients, gradient
 from tsgrad.estimate.look_ahead import StateActionValue, ValueFunction
 from tsgrad.estimate.metrics_and_baselines import (
     Baseline,
