@@ -20,7 +20,7 @@ import optax
 import tsgrad as tg
 from measure import write
 from tsgrad.policies import Bonus
-from tsgrad.training.natural import natural
+from tsgrad.training.optimizer import natural
 
 FOLDER = Path(tg.__file__).parent / "policies" / "shipped"
 DEGREE = 6

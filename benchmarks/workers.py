@@ -24,7 +24,7 @@ import numpy as np
 import tsgrad as tg
 from measure import fastest, write
 from ray_processes import own_workers
-from tsgrad.training.settings import default_estimator, default_policy
+from tsgrad.training.configuration import default_estimator, default_policy
 
 SECONDS = 2.5  # what the gradient takes one worker, about
 ITERATIONS, KILLS = 50, 2  # of a training, and how many workers it loses

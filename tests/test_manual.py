@@ -46,7 +46,8 @@ def test_every_public_name_is_in_the_reference_once():
 def test_functions_are_not_taken_for_their_modules():
     extensions = griffe.load_extensions(str(DOCS / "scripts" / "docstrings.py"))
     package = griffe.load("tsgrad", search_paths=[str(ROOT / "src")], extensions=extensions)
-    assert package["gradient"].target_path == "tsgrad.estimate.gradient.gradient"
+    assert package["pretrained"].target_path == "tsgrad.policies.pretrained.pretrained"
+    assert package["gradient"].target_path == "tsgrad.estimate.gradient"
     assert package["train"].target_path == "tsgrad.training.train"
 
 

@@ -26,12 +26,6 @@ class Unnormalised(ProductLaw):
     def arm_log_prob(self, pseudo_action):
         return self.inner.arm_log_prob(pseudo_action) + jnp.log(self.inner.scale)
 
-    def cdf(self, value):
-        return self.inner.cdf(value)
-
-    def pdf(self, value):
-        return self.inner.pdf(value)
-
 
 @tg.register("flawed")
 class Flawed(tg.IndependentArms):

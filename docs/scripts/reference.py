@@ -150,7 +150,8 @@ def configuration_page() -> str:
     from tsgrad.problems import AnyProblem
     from tsgrad.registry import kinds, registered_class
     from tsgrad.simulation import Conditions
-    from tsgrad.training.settings import POLICY_FAMILIES, Configuration, EstimatorSettings, TrainingSettings
+    from tsgrad.training.configuration import POLICY_FAMILIES, Configuration
+    from tsgrad.training.settings import EstimatorSettings, TrainingSettings
 
     def described(base: type) -> list[str]:
         classes = [(kind, registered_class(kind)) for kind in kinds(base)]
@@ -183,7 +184,7 @@ def configuration_page() -> str:
             "",
             "| kind | keys |",
             "|---|---|",
-            *(f"| `{kind}` | {_codes(keys)} |" for kind, keys in POLICY_FAMILIES.items()),
+            *(f"| `{kind}` | {_codes(family.keys)} |" for kind, family in POLICY_FAMILIES.items()),
             "",
             "Any sampling policy with its meta-parameters spelled out, as in a policy file:",
             "",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tsgrad as tg
-from tsgrad.estimate.metrics import MeanReward
+from tsgrad.estimate import MeanReward
 from tsgrad.evaluate import affordable, estimator_pairs
 from tsgrad.evaluate import variance as module
 

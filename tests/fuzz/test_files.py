@@ -17,7 +17,7 @@ from tsgrad.experiments.plan import Plan
 from tsgrad.policies.rivals.kept_table import kept_table
 from tsgrad.registry import to_data
 from tsgrad.training import RunFolder, read_configuration, read_seconds
-from tsgrad.training.settings import configuration_toml
+from tsgrad.training.configuration import configuration_toml
 
 CONFIGURATION = """
 [problem]

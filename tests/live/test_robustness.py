@@ -6,10 +6,11 @@ import pytest
 
 import tsgrad as tg
 from false_alarms import z_bound
-from tsgrad.live.scenarios import delayed, lasting, scenarios, spread, with_noise, with_shifted_means, with_strength
+from tsgrad.live.scenarios import delayed, lasting, scenarios
 from tsgrad.live.trust import Kept, Robustness
 from tsgrad.policies import Bonus, ReshapedGaussian
 from tsgrad.policies.own_clock import with_own_clock
+from tsgrad.problems import drift_spread, with_noise, with_shifted_means, with_strength
 
 pytestmark = pytest.mark.formulas
 
@@ -92,11 +93,11 @@ def test_a_policy_with_its_own_clock_plays_on_as_at_its_last_step():
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: type(problem).__name__)
 def test_arms_drift_by_what_is_said(problem):
     """The walk's end has the spread that is asked for: 512 walks of 9 steps of 2 arms, a false alarm once in 1,000."""
-    truth = tg.DriftingArms(base=problem, step_std=spread(problem) / 3)
+    truth = tg.DriftingArms(base=problem, step_std=drift_spread(problem) / 3)
     still = tg.DriftingArms(base=problem, step_std=0.0)
     kept = {"horizon": 10, "episodes": 512, "seed": 0, "trajectories": True}
     walks = tg.simulate(tg.Misspecified(truth=truth, model=problem), tg.Uniform(), **kept).trajectories.context.features
-    ratio = np.var(walks[:, -1] / spread(problem)) * np.sqrt(512 * 2 / 2)
+    ratio = np.var(walks[:, -1] / drift_spread(problem)) * np.sqrt(512 * 2 / 2)
     assert abs(ratio - np.sqrt(512)) < z_bound(1)
     world = problem.draw_world(tg.Address.of(seed=0, purpose=tg.Purpose.EVALUATION).noise(tg.Stream.WORLD))
     nothing = tg.Context(jnp.zeros(2))

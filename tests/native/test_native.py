@@ -15,7 +15,7 @@ import tsgrad as tg
 from exact import bernoulli_gradient, gaussian_gradient
 from false_alarms import largest_z, z_bound
 from tsgrad import native
-from tsgrad.estimate.gradient import gradient_engine
+from tsgrad.estimate import gradient_engine
 from tsgrad.policies import Bonus, parameter_vector, with_parameters
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,8 @@ import tsgrad as tg
 from false_alarms import largest_z, z_bound
 from tsgrad.policies import Clock, parameter_vector, with_parameters
 from tsgrad.streams import Address, Noise, Purpose, Stream
-from tsgrad.training.settings import Configuration, checked
+from tsgrad.training.configuration import Configuration
+from tsgrad.training.settings import checked
 
 LOGITS = jnp.array([0.3, -2.0, 1.1, 0.0, -0.4])
 MASKS = [None, *(jnp.array(mask) for mask in ([1, 0, 1, 0, 1], [0, 0, 0, 1, 0], [0, 1, 1, 1, 1]))]

@@ -63,6 +63,10 @@ def test_bernoulli_posterior_is_the_closed_form():
         ),
         (lambda: tg.BernoulliBandit(alpha=[1, -1]), r"alpha\[1\] must be > 0, got -1.0"),
         (lambda: tg.BernoulliBandit(arms=2, beta=0), "beta must be > 0, got 0.0"),
+        (
+            lambda: tg.DriftingArms(base=tg.UnknownVarianceBandit(arms=2), step_std=0.1),
+            "base must be a Gaussian, Bernoulli or Poisson bandit to drift, its worlds are NormalGammaDraw",
+        ),
     ],
 )
 def test_bad_input(build, message):

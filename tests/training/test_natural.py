@@ -10,7 +10,7 @@ from scipy import stats
 
 import tsgrad as tg
 from false_alarms import z_bound
-from tsgrad.training.natural import natural
+from tsgrad.training.optimizer import natural
 from tsgrad.training.settings import TrainingSettings
 
 PROBLEM = tg.GaussianBandit(prior_mean=[0.3, 0.0], prior_std=[1.0, 0.6], noise_std=[1.0, 2.0])

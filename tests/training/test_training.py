@@ -61,7 +61,8 @@ def test_the_default_recipe_beats_the_papers_best(name):
 
 
 def test_the_default_recipe_needs_at_most_ten_times_the_papers_episodes():
-    from tsgrad.training.settings import TrainingSettings, default_estimator
+    from tsgrad.training.configuration import default_estimator
+    from tsgrad.training.settings import TrainingSettings
 
     used = TrainingSettings(horizon=50)
     checks = used.iterations // used.check_every + 1

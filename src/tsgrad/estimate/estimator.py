@@ -5,8 +5,7 @@ from typing import Any, Literal
 import equinox as eqx
 
 from tsgrad.checks import BadInput, check_choice, check_count, check_flag
-from tsgrad.estimate.baselines import Baseline
-from tsgrad.estimate.metrics import Metric
+from tsgrad.estimate.metrics_and_baselines import Baseline, Metric
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data, kinds, registered_class, registered_name, to_data
 from tsgrad.simulation import EVERY_USER, Conditions

@@ -1,11 +1,16 @@
-"""Look-aheads: what a policy would earn from here on, by playing on in worlds that fit what is known."""
+"""Look-aheads: what a policy would earn from here on, by playing on in worlds that fit what is known; and the metric
+`q` and the baseline `value`, which are made of them.
+"""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
+from tsgrad.estimate.metrics_and_baselines import Baseline, Metric
+from tsgrad.registry import register
 from tsgrad.simulation import Episode, Player, PolicyNoise, State, Trajectory, take_step
 from tsgrad.streams import Stream
 
@@ -70,3 +75,41 @@ def look_ahead(episode: Episode, rollout: Trajectory, number: int, *, first_arm_
     # One step after the other: a look-ahead then takes as long as what is left, and nothing of it is kept.
     played, best = jax.lax.map(from_step, (instance.times, rollout.belief, rollout.memory, rollout.arm))
     return Outlook(played, best)
+
+
+@register("q")
+class StateActionValue(Metric):
+    """`q`: the expected reward from here on given the past and the arm, by look-aheads under the model.
+
+    Admissible where the model is right, for any number of look-aheads: each starts from a world drawn from the
+    posterior and plays on with the policy, so that its expectation is the state-action value.
+    """
+
+    trusts_model: ClassVar[bool] = True
+    single_users: ClassVar[bool] = True
+    looks_ahead: ClassVar[bool] = True
+    lookaheads: int = eqx.field(static=True, default=8)
+
+    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).played
+
+    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
+        return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).best
+
+
+@register("value")
+class ValueFunction(Baseline):
+    """`value`: the expected reward from here on given the past, by look-aheads under the model.
+
+    Admissible: look-aheads start from the past before t and draw their own pseudo-actions.
+    """
+
+    looks_ahead: ClassVar[bool] = True
+    single_users: ClassVar[bool] = True
+    coupled: ClassVar[bool] = False
+    lookaheads: int = eqx.field(static=True, default=8)
+
+    def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
+        return jax.vmap(lambda rollout: look_ahead(episode, rollout, self.lookaheads, first_arm_played=False).played)(
+            episode.rollouts
+        )

@@ -18,12 +18,11 @@ from jaxtyping import Array, Float
 
 from tsgrad.checks import BadInput
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.metrics import SeparableMetric
+from tsgrad.estimate.metrics_and_baselines import SeparableMetric
 from tsgrad.policies import SamplingPolicy, split
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import (
     Conditions,
-    Counted,
     Episode,
     Traced,
     Trajectory,
@@ -54,7 +53,7 @@ def gradient_used(
     crowd = crowd_of(conditions, problem, policy)
     proportional = not conditions.every_user and conditions.allocation == "proportional"
     why_not = None
-    if not isinstance(crowd, Counted):
+    if not crowd.counted:
         why_not = "users must be many and only counted: independent arms, no contexts, no memory"
     elif not isinstance(estimator.metric, SeparableMetric):
         why_not = f"metric {estimator.metric_name!r} does not add up over steps: use 'mean', 'obs' or 'bayes'"

@@ -12,7 +12,7 @@ from jaxtyping import Array, UInt32
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_finite_results, check_type
 from tsgrad.estimate.estimator import Estimator
-from tsgrad.estimate.gradient import Gradient
+from tsgrad.estimate.gradient_blocks import Gradient
 from tsgrad.estimate.score import gradients_of, most_rollouts
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
 from tsgrad.problems import AnyProblem, FiniteArms, Problem, check_precision

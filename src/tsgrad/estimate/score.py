@@ -14,13 +14,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.baselines import Baseline
 from tsgrad.estimate.estimator import Estimator, ScoreName
-from tsgrad.estimate.metrics import Metric
+from tsgrad.estimate.metrics_and_baselines import Baseline, Metric
 from tsgrad.laws import OrderedLaw
 from tsgrad.policies import Memoryless, SamplingPolicy, parameter_names, prepared, split
 from tsgrad.problems import AnyProblem, Context, Problem
@@ -28,17 +26,12 @@ from tsgrad.simulation import (
     EVERY_USER,
     ONE_USER,
     Conditions,
-    Counted,
     Crowd,
     Episode,
-    Floored,
     Item,
-    Listed,
-    OneUser,
     Player,
     State,
     Trajectory,
-    Users,
     feedback_of,
 )
 from tsgrad.streams import Address, Purpose, Stream
@@ -87,10 +80,8 @@ def _log_prob(
     """What the score of a step is the derivative of."""
     if score == "draw" or not _is_conditional(policy, model, law):
         return jnp.asarray(law.log_prob(draw))
-    ranks = jax.lax.stop_gradient(draw.order)
+    ranks = context.offered(jax.lax.stop_gradient(draw.order))
     arms = jnp.arange(ranks.shape[0])
-    if context.available is not None:
-        ranks = jnp.where(context.available, ranks, -jnp.inf)
     runner_up = jnp.max(jnp.where(arms == arm, -jnp.inf, ranks))
     expected = law.expected_log_prob(jnp.where(arms == arm, runner_up, ranks[arm]), arms != arm)
     return jnp.sum(expected if context.available is None else jnp.where(context.available, expected, 0))
@@ -110,23 +101,15 @@ def _step_log_prob(
     t, context, _, drawn, played, _ = step
     crowd, conditions = play
     clock = conditions.clock(t, horizon)
-    if isinstance(crowd, Counted):
-        shares = conditions.floored(policy.shares(model, belief, memory, context, clock), context)
-        tiny = np.finfo(shares.dtype).tiny
-        return jnp.sum(jnp.where(played > 0, played * jnp.log(jnp.maximum(shares, tiny)), 0))
 
-    def of_user(context: Context, decided: Any) -> Float[Array, ""]:
-        draw, arm = decided
+    def of_user(context: Context, draw: Any, arm: Any) -> Float[Array, ""]:
         law = policy.law(model, belief, memory, context, clock)
-        if not isinstance(draw, Floored):
-            return _log_prob(policy, model, law, draw, arm, context, score)
-        # Where chance decided, the law had no part in it.
-        of_draw = _log_prob(policy, model, law, draw.draw, draw.arm, context, score)
-        return jnp.where(draw.by_chance, 0, of_draw)
+        return _log_prob(policy, model, law, draw, arm, context, score)
 
-    if isinstance(crowd, Listed):
-        return crowd.summed(of_user, context, Users((drawn, played.arm), played.there))
-    return of_user(context, (drawn, played))
+    def shares() -> Float[Array, "K"]:
+        return conditions.floored(policy.shares(model, belief, memory, context, clock), context)
+
+    return crowd.log_prob(of_user, shares, context, drawn, played)
 
 
 def _steps_of(rollout: Trajectory) -> Any:
@@ -164,7 +147,7 @@ def log_likelihood(
         return later, weight * term
 
     # Who is counted is not remembered; of single users that are seen at once memories need nothing but themselves.
-    plain = isinstance(crowd, Counted) or (isinstance(crowd, OneUser) and conditions.at_once)
+    plain = crowd.counted or (crowd.single and conditions.at_once)
 
     def first() -> Any:
         memory = policy.init(model)

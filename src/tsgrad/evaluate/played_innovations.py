@@ -13,20 +13,21 @@ import numpy as np
 from jaxtyping import Array, Float, Integer, UInt32
 
 from tsgrad.arrays import FloatArray
-from tsgrad.estimate.metrics import all_at_once
 from tsgrad.evaluate.innovations import EXPECTED, innovation
-from tsgrad.policies import SamplingPolicy
+from tsgrad.policies import SamplingPolicy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms, Problem
 from tsgrad.simulation import (
-    Counted,
+    ONE_USER,
     Instance,
-    Late,
+    Item,
+    Known,
+    Player,
     Traced,
     Trajectory,
-    Users,
     Workload,
     crowd_of,
     draw_instance,
+    each_user,
     over_blocks,
     roll_out,
 )
@@ -56,7 +57,7 @@ def played_innovations(problem: AnyProblem, policy: SamplingPolicy, workload: Wo
     traced = workload.traced
     blocks = over_blocks(lambda block: _block(problem, policy, traced, block), workload)
     arm, value = (np.concatenate(part)[: workload.episodes] for part in zip(*blocks, strict=True))
-    of_sums = isinstance(crowd_of(workload.conditions, problem, policy), Counted)
+    of_sums = crowd_of(workload.conditions, problem, policy).counted
     return PlayedInnovations(arm, value.astype(np.float64), of_sums)
 
 
@@ -64,7 +65,7 @@ def played_innovations(problem: AnyProblem, policy: SamplingPolicy, workload: Wo
 def _block(problem: AnyProblem, policy: SamplingPolicy, workload: Traced, block: UInt32[Array, ""]) -> Any:
     """Arms and innovations [B, M] of a block of episodes."""
     crowd = crowd_of(workload.conditions, problem, policy)
-    of_episode = _of_sums if isinstance(crowd, Counted) else _of_users
+    of_episode = _of_sums if crowd.counted else _of_users
 
     def one(number: UInt32[Array, ""]) -> Any:
         home = workload.address.with_episode(number)
@@ -83,7 +84,7 @@ def _of_sums(
     def step(belief: Any, inputs: Any) -> Any:
         t, context, played = inputs
         law, here = model.posterior(belief), noise.at(t)
-        sums = all_at_once(instance.pay(t, context, played, None))
+        sums = instance.crowd.whenever_seen(instance.pay(t, context, played, None))
 
         def expected(index: Array) -> Float[Array, "K"]:
             total: Float[Array, K] = model.reward_sums(law.sample(here.at(index, 0)), played, here.at(index, 1)).total
@@ -92,7 +93,8 @@ def _of_sums(
         drawn = jax.vmap(expected)(jnp.arange(1, EXPECTED + 1))
         found = innovation(sums.total, drawn, here.uniform(jnp.arange(model.arms)))
         arm = jnp.where(played > 0, jnp.arange(model.arms), -1)
-        return jax.tree.map(jnp.add, belief, model.evidence_of_sums(sums)), (arm, found)
+        known = instance.crowd.renew(_watching(model), Known(belief, None), Item(context, played, sums), None)
+        return known.belief, (arm, found)
 
     steps = (rollout.t, rollout.context, rollout.arm)
     arm, found = jax.lax.scan(step, model.prior(instance.users), steps)[1]
@@ -103,8 +105,7 @@ def _of_users(
     model: Problem, instance: Instance, rollout: Trajectory, noise: Noise
 ) -> tuple[Integer[Array, "M"], Float[Array, "M"]]:
     """What each user paid, among rewards from worlds that are held possible."""
-    paid = rollout.reward.value if isinstance(rollout.reward, Late) else rollout.reward
-    arm, there = rollout.arm if isinstance(rollout.arm, Users) else (rollout.arm, jnp.ones(paid.shape, bool))
+    arm, paid, there = each_user(rollout.arm, rollout.reward)
     users = (rollout.context, arm, paid, there)
     if paid.ndim == 2:  # [T, n] first
         users = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), users)
@@ -117,11 +118,15 @@ def _of_users(
             return model.reward(law.sample(here.at(index, 0)), context, arm, here.at(index, 1))
 
         found = innovation(reward, jax.vmap(expected)(jnp.arange(1, EXPECTED + 1)), here.uniform(0))
-        later = model.update(belief, context, arm, reward)
-        known = jax.tree.map(lambda new, old: jnp.where(there, new, old), later, belief)
+        known = ONE_USER.renew(_watching(model), Known(belief, None), Item(context, arm, reward), there)
         which = arm if isinstance(model, FiniteArms) else 0
-        return known, (jnp.where(there, which, -1), found)
+        return known.belief, (jnp.where(there, which, -1), found)
 
     numbers = jnp.arange(1, paid.size + 1)
     found: tuple[Any, Any] = jax.lax.scan(user, model.prior(instance.users), (numbers, users))[1]
     return found
+
+
+def _watching(model: Problem) -> Player:
+    """Who learns from what happened without having played it, and so remembers nothing."""
+    return Player(model, Thompson())

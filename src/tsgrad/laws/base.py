@@ -18,7 +18,7 @@ from tsgrad.streams import Noise
 
 
 class Law(eqx.Module):
-    """A distribution over worlds."""
+    """A distribution that worlds, values of arms, or arms themselves are drawn from."""
 
     @abc.abstractmethod
     def sample(self, noise: Noise) -> Any:
@@ -35,14 +35,6 @@ class ProductLaw(Law):
     @abc.abstractmethod
     def arm_log_prob(self, pseudo_action: Any) -> Float[Array, "K"]:
         """Each arm's log-density at its part of the draw."""
-
-    @abc.abstractmethod
-    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Each arm's distribution function at its own value."""
-
-    @abc.abstractmethod
-    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        """Each arm's density at its own value."""
 
     def log_prob(self, pseudo_action: Any) -> Float[Array, ""]:
         return jnp.sum(self.arm_log_prob(pseudo_action))

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import jax.scipy.special as special
-import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float
 
 from tsgrad.laws.base import InOrder, OrderedLaw
@@ -39,8 +38,8 @@ class BetaLaw(OrderedLaw):
     """Independent beta arms.
 
     >>> law = BetaLaw(jnp.array([2.0]), jnp.array([1.0]))
-    >>> print(f"{law.pdf(jnp.array([0.25]))[0]:.3f} {law.cdf(jnp.array([0.5]))[0]:.3f}")
-    0.500 0.250
+    >>> print(f"{jnp.exp(law.log_prob(BetaDraw.at(jnp.array([0.25])))):.3f}")
+    0.500
     """
 
     alpha: Float[Array, "K"]
@@ -56,12 +55,6 @@ class BetaLaw(OrderedLaw):
             + (self.beta - 1) * pseudo_action.log_complement
             - log_beta(self.alpha, self.beta)
         )
-
-    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        return special.betainc(self.alpha, self.beta, value)
-
-    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        return stats.beta.pdf(value, self.alpha, self.beta)
 
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # As laws of the logit y, with log-density alpha log s(y) + beta log s(-y), s the sigmoid. The density of a

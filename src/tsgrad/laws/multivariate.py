@@ -27,6 +27,11 @@ class FramedDraw(NamedTuple):
     def value(self) -> Float[Array, "d"]:
         return self.offset + self.frame @ (self.location + self.step)
 
+    @property
+    def order(self) -> Float[Array, "d"]:
+        """What arms are compared by, where these are their values."""
+        return self.value
+
     @classmethod
     def at(cls, value: Float[Array, "d"]) -> "FramedDraw":
         """The draw that has this value, where only the value is known."""

@@ -57,12 +57,6 @@ class NormalLaw(OrderedLaw):
         moved = (pseudo_action.location - self.location) + pseudo_action.scale * pseudo_action.residual
         return stats.norm.logpdf(moved / self.scale) - jnp.log(self.scale)
 
-    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        return stats.norm.cdf(value, self.location, self.scale)
-
-    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        return stats.norm.pdf(value, self.location, self.scale)
-
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         location, scale = jax.lax.stop_gradient((self.location, self.scale))
         cut = jnp.clip((threshold - location) / scale, -_FAR, _FAR)

@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.special as special
-import jax.scipy.stats as stats
 from jaxtyping import Array, Bool, Float
 
 from tsgrad.laws.base import InOrder, OrderedLaw
@@ -39,11 +37,12 @@ _CUTS = (0.1, 0.22, 0.36, 0.55, 1.0)  # a core and tails of other widths have to
 class NormalGammaLaw(OrderedLaw):
     """Precision ~ Gamma(shape, rate), mean | precision ~ N(location, 1 / (weight precision)), for each arm.
 
-    `cdf` and `pdf` are those of the mean, a Student law with 2 shape degrees of freedom. Axes: [K] each.
+    The mean alone has a Student law with 2 shape degrees of freedom. Axes: [K] each.
 
         >>> law = NormalGammaLaw(jnp.zeros(1), jnp.ones(1), jnp.full(1, 1.5), jnp.full(1, 1.5))
-        >>> print(f"{law.cdf(jnp.array([2.353]))[0]:.3f}")  # Student with three degrees of freedom
-        0.950
+        >>> draw = NormalGammaDraw(NormalDraw.at(jnp.zeros(1)), GammaDraw(jnp.zeros(1)))  # mean 0, precision 1
+        >>> print(f"{jnp.exp(law.log_prob(draw)):.3f}")
+        0.185
     """
 
     location: Float[Array, "K"]
@@ -58,15 +57,6 @@ class NormalGammaLaw(OrderedLaw):
     def arm_log_prob(self, pseudo_action: NormalGammaDraw) -> Float[Array, "K"]:
         of_precision = GammaLaw(self.shape, self.rate).arm_log_prob(pseudo_action.precision)
         return of_precision + self._mean_given(pseudo_action.precision).arm_log_prob(pseudo_action.mean)
-
-    def cdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        standardised = (value - self.location) / self._student_scale
-        freedom = 2 * self.shape
-        tail = 0.5 * special.betainc(self.shape, 0.5, freedom / (freedom + standardised**2))
-        return jnp.where(standardised > 0, 1 - tail, tail)
-
-    def pdf(self, value: Float[Array, "K"]) -> Float[Array, "K"]:
-        return stats.t.pdf(value, 2 * self.shape, self.location, self._student_scale)
 
     def expected_log_prob(self, threshold: Float[Array, "K"], below: Bool[Array, "K"]) -> Float[Array, "K"]:
         # Of the mean alone: nothing else decides. With z = sqrt(2 shape) sinh(y) for its standardised value, the

@@ -1,24 +1,24 @@
 """What may differ from what a policy was trained for: prior, noise, horizon, arms, delays, drift."""
 
-import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
 import numpy as np
 
-from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput
-from tsgrad.policies import Bonus, Policy, SamplingPolicy, Thompson, prepared
+from tsgrad.policies import Policy, SamplingPolicy, prepared, with_arms
 from tsgrad.policies.own_clock import with_own_clock
 from tsgrad.problems import (
     AnyProblem,
-    BernoulliBandit,
     DriftingArms,
-    GaussianBandit,
     Misspecified,
-    PoissonBandit,
+    check_varies,
+    drift_spread,
+    has_variations,
+    with_arms_taken,
+    with_noise,
+    with_shifted_means,
+    with_strength,
 )
 from tsgrad.simulation import EVERY_USER, Conditions
 
@@ -73,20 +73,19 @@ def scenarios(
     users = conditions.users(horizon)
     if conditions.every_user or (conditions.allocation == "independent" and users <= MOST_LISTED_USERS):
         for said, deviations in DRIFTS.items():
-            walk = deviations / np.sqrt(users) * spread(model)
+            walk = deviations / np.sqrt(users) * drift_spread(model)
             drifting = Misspecified(truth=DriftingArms(base=model, step_std=walk), model=model)
             yield Scenario(f"Arms drift, by {said} in all", drifting, horizon, conditions)
 
 
 def has_scenarios(problem: AnyProblem) -> bool:
-    """Whether it is known what a problem would be if its prior were another: `with_strength` knows its model."""
-    return with_strength.dispatch(type(problem.model)) is not with_strength.dispatch(object)
+    """Whether it is known what a problem would be if its prior were another."""
+    return has_variations(problem.model)
 
 
 def judged(problem: AnyProblem) -> Any:
     """The model of a problem that scenarios are known for; refused where they are not."""
-    if not has_scenarios(problem):
-        raise BadInput(f"problem must be a Gaussian, Bernoulli or Poisson bandit, got {type(problem.model).__name__}")
+    check_varies(problem.model)
     return problem.model
 
 
@@ -115,7 +114,7 @@ def _other_arms(
     if policy is None or conditions.available is not None or model.arms < 2 or floor * (model.arms + 2) > 1:
         return
     numbers = np.append(np.arange(model.arms), [model.arms - 2, model.arms - 1])
-    more, wider = _taken(model, numbers), with_arms(policy, model.arms, numbers)
+    more, wider = with_arms_taken(model, numbers), with_arms(policy, model.arms, numbers)
     try:
         prepared(wider, more, conditions.users(horizon))
     except BadInput:
@@ -123,28 +122,9 @@ def _other_arms(
     yield Scenario("Two arms more, like the last ones", more, horizon, conditions, wider)
 
 
-@functools.singledispatch
-def with_arms(policy: Any, arms: int, numbers: Any) -> Any:
-    """The policy whose arms have the meta-parameters of the arms of these numbers; itself where they have no own."""
-    each = all(np.shape(leaf) == (arms,) for leaf in jax.tree.leaves(policy))
-    return _taken(policy, numbers) if each else policy
-
-
-@with_arms.register
-def _(policy: Bonus, arms: int, numbers: Any) -> Any:
-    if not policy.arm_bonus.shape[0]:
-        return policy
-    return _but(policy, **{name: getattr(policy, name)[numbers] for name in ("arm_bonus", "arm_log_spread")})
-
-
-def _taken(tree: Any, numbers: Any) -> Any:
-    """A problem or a policy all of whose leaves are [K], with these entries of each."""
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[numbers], tree)
-
-
 def _unaware(policy: Policy | None, users: int) -> Policy | None:
     """The policy as it plays without knowing that the horizon has changed; itself where it makes no use of it."""
-    if not isinstance(policy, SamplingPolicy) or isinstance(policy, Thompson):
+    if not isinstance(policy, SamplingPolicy) or not policy.uses_clock:
         return policy
     return with_own_clock(policy, users)
 
@@ -190,93 +170,3 @@ def delayed(conditions: Conditions, steps: int, *, most: int) -> Conditions:
 
 def _with(conditions: Conditions, **changes: Any) -> Conditions:
     return Conditions(**{**conditions.table, **changes})
-
-
-# Truths
-
-
-@functools.singledispatch
-def with_strength(problem: Any, factor: float) -> Any:
-    """The problem whose prior is worth so many times as many rewards; its means are the same."""
-    return judged(problem)
-
-
-@with_strength.register
-def _(problem: GaussianBandit, factor: float) -> Any:
-    return _but(problem, prior_std=problem.prior_std / factor**0.5)
-
-
-@with_strength.register
-def _(problem: BernoulliBandit, factor: float) -> Any:
-    return _but(problem, alpha=problem.alpha * factor, beta=problem.beta * factor)
-
-
-@with_strength.register
-def _(problem: PoissonBandit, factor: float) -> Any:
-    return _but(problem, shape=problem.shape * factor, rate=problem.rate * factor)
-
-
-@functools.singledispatch
-def with_shifted_means(problem: Any, deviations: float) -> Any:
-    """The problem whose arms are all better, or worse, by so many standard deviations of the prior."""
-    return judged(problem)
-
-
-@with_shifted_means.register
-def _(problem: GaussianBandit, deviations: float) -> Any:
-    return _but(problem, prior_mean=problem.prior_mean + deviations * problem.prior_std)
-
-
-@with_shifted_means.register
-def _(problem: BernoulliBandit, deviations: float) -> Any:
-    strength = problem.alpha + problem.beta
-    mean = problem.alpha / strength
-    std = np.sqrt(mean * (1 - mean) / (strength + 1))
-    moved = np.clip(mean + deviations * std, 0.1 * mean, 1 - 0.1 * (1 - mean))
-    return _but(problem, alpha=moved * strength, beta=(1 - moved) * strength)
-
-
-@with_shifted_means.register
-def _(problem: PoissonBandit, deviations: float) -> Any:
-    return _but(problem, shape=problem.shape * np.maximum(1 + deviations / np.sqrt(problem.shape), 0.1))
-
-
-@functools.singledispatch
-def with_noise(problem: Any, factor: float) -> Any:
-    """The problem with so many times its noise; None where rewards have none of their own."""
-    return None
-
-
-@with_noise.register
-def _(problem: GaussianBandit, factor: float) -> Any:
-    return _but(problem, noise_std=problem.noise_std * factor)
-
-
-@functools.singledispatch
-def spread(problem: Any) -> FloatArray:
-    """The prior's standard deviation of every arm [K], in the units in which `DriftingArms` moves it."""
-    return np.asarray(problem.prior_std)
-
-
-@spread.register
-def _(problem: BernoulliBandit) -> FloatArray:
-    # That of the log-odds of a beta variable.
-    return _root_trigamma(problem.alpha, problem.beta)
-
-
-@spread.register
-def _(problem: PoissonBandit) -> FloatArray:
-    # That of the logarithm of a gamma variable.
-    return _root_trigamma(problem.shape)
-
-
-def _root_trigamma(*parameters: FloatArray) -> FloatArray:
-    from scipy.special import polygamma
-
-    return np.asarray(np.sqrt(sum(polygamma(1, parameter) for parameter in parameters)))
-
-
-def _but(problem: Any, **fields: Any) -> Any:
-    """The problem with other values in some fields."""
-    names = list(fields)
-    return eqx.tree_at(lambda one: [getattr(one, name) for name in names], problem, list(fields.values()))

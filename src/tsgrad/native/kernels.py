@@ -19,9 +19,10 @@ from tsgrad.policies import (
     ReshapedThompson,
     SamplingPolicy,
     Thompson,
-    parameter_names,
+    parameter_fields,
 )
 from tsgrad.problems import AnyProblem, BernoulliBandit, GaussianBandit
+from tsgrad.registry import registered_name
 from tsgrad.streams import Purpose
 
 METRICS = ("obs", "mean", "fin", "bayes")  # in the order in which the kernels number them
@@ -151,10 +152,20 @@ def kernel_for(problem: AnyProblem, policy: Policy) -> Kernel | None:
     if law is None or type(problem.truth) is not type(model):
         return None
     arms, problem_fields = _ARMS[type(model)]
-    names = parameter_names(policy) if isinstance(policy, SamplingPolicy) else ()
-    parameters = tuple(dict.fromkeys(name.partition("[")[0] for name in names))
+    parameters = parameter_fields(policy) if isinstance(policy, SamplingPolicy) else ()
     fields = problem_fields(problem.truth), problem_fields(model), law.fields(model, policy)
     return Kernel(arms, law.name, *fields, parameters, law.conditional, law.scheduled)
+
+
+def covered() -> str:
+    """What there are kernels for, by the names that files have for it.
+
+    >>> print(covered().partition(";")[0])
+    arms: gaussian, bernoulli
+    """
+    arms = ", ".join(name for name, _ in _ARMS.values())
+    policies = ", ".join(dict.fromkeys(str(registered_name(policy)) for _, policy in _LAWS))
+    return f"arms: {arms}; policies: {policies}; estimators: {', '.join(METRICS)} x {', '.join(BASELINES)}"
 
 
 def processors() -> int:

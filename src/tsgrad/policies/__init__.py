@@ -1,19 +1,16 @@
 """Policies: plain Thompson sampling, and the families that training moves."""
 
+from tsgrad.policies.allocating import AllocatingPolicy, Experiment, Planner
 from tsgrad.policies.base import (
-    AllocatingPolicy,
     Clock,
-    Experiment,
     Memoryless,
-    Planner,
     Policy,
     SamplesArms,
     SamplesArmValues,
     SamplesWorlds,
     SamplingPolicy,
-    Saved,
     computed_once,
-    load,
+    parameter_fields,
     parameter_names,
     parameter_vector,
     prepared,
@@ -22,6 +19,7 @@ from tsgrad.policies.base import (
 )
 from tsgrad.policies.bonus import Bonus, BonusThompson
 from tsgrad.policies.index import IndexPolicy
+from tsgrad.policies.other_arms import with_arms
 from tsgrad.policies.pretrained import pretrained
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
 from tsgrad.policies.reshaped import ReshapedGaussian, ReshapedThompson
@@ -49,6 +47,7 @@ from tsgrad.policies.rivals import (
     check_applies,
 )
 from tsgrad.policies.rl2 import RL2, RL2Policy
+from tsgrad.policies.saved import Saved, load
 from tsgrad.policies.shifted import shifted
 from tsgrad.policies.soft_elim import SoftElim
 from tsgrad.policies.thompson import Thompson
@@ -99,11 +98,13 @@ __all__ = [
     "check_applies",
     "computed_once",
     "load",
+    "parameter_fields",
     "parameter_names",
     "parameter_vector",
     "prepared",
     "pretrained",
     "shifted",
     "split",
+    "with_arms",
     "with_parameters",
 ]

@@ -1,9 +1,8 @@
 """What a policy is: something that chooses an arm; and what a sampling policy is: something training can move."""
 
 import abc
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -12,11 +11,11 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.arrays import FloatArray
-from tsgrad.artefact import read_json, write_json
-from tsgrad.checks import BadInput, check_array, check_count, check_type
+from tsgrad.artefact import write_json
+from tsgrad.checks import BadInput, check_array, check_type
 from tsgrad.laws import CategoricalLaw, Law, OrderedLaw, largest_shares
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
-from tsgrad.registry import from_data, to_data
+from tsgrad.registry import to_data
 from tsgrad.streams import Address, Noise, Purpose, Stream
 
 _DRAWS = 10_000
@@ -99,54 +98,6 @@ def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     return policy.prepare(problem, horizon)
 
 
-class Saved(NamedTuple):
-    """A policy from a file, with the problem and the horizon that it was trained for, where the file has them.
-
-    Attributes:
-        policy: the policy.
-        problem: what it was trained for.
-        horizon: how many steps it was trained for.
-        conditions: those of its training, as a table: what `tsgrad.Conditions(**table)` takes.
-
-    """
-
-    policy: Any
-    problem: AnyProblem | None
-    horizon: int | None
-    conditions: dict[str, Any] | None = None
-
-
-def load(path: str | Path) -> Saved:
-    """What `Policy.save` or a training run wrote; nothing in the file is executed.
-
-    Args:
-        path: of the file.
-
-    Returns:
-        The policy, and the problem and the horizon that it was trained for, where the file has them.
-
-    Raises:
-        BadInput: if the file is missing or damaged, or names a class that was not registered.
-
-    >>> import tempfile, tsgrad as tg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     tg.TopTwoThompson(0.5).save(f"{folder}/policy.json")
-    ...     print(tg.load(f"{folder}/policy.json").policy.beta)
-    0.5
-
-    """
-    content = read_json(path, "policy")
-    problem, horizon, conditions = (content.get(name) for name in ("problem", "horizon", "conditions"))
-    if conditions is not None:
-        check_type(f"{path}: conditions", conditions, dict, remedy="a table")
-    return Saved(
-        policy=from_data(content.get("policy"), what=f"{path}: policy", base=Policy),
-        problem=None if problem is None else from_data(problem, what=f"{path}: problem", base=AnyProblem),
-        horizon=None if horizon is None else check_count(f"{path}: horizon", horizon, least=1),
-        conditions=conditions,
-    )
-
-
 class Memoryless(Policy):
     """A policy that depends on the past through the belief alone."""
 
@@ -161,8 +112,11 @@ class SamplingPolicy(Policy):
     """Draws a pseudo-action from a law and plays what it leads to: what training can move.
 
     Derive from one of `SamplesWorlds`, `SamplesArmValues` and `SamplesArms`, which say how a draw becomes an arm. The
-    meta-parameters are the leaves that `trainable` names, held in unconstrained units.
+    meta-parameters are the leaves that `trainable` names, held in unconstrained units. `uses_clock` is false where the
+    law does not depend on the time.
     """
+
+    uses_clock: ClassVar[bool] = True
 
     @abc.abstractmethod
     def law(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock) -> Law:
@@ -218,41 +172,6 @@ class SamplingPolicy(Policy):
         return jnp.mean(jax.vmap(one)(jnp.arange(_DRAWS)), axis=0)
 
 
-class AllocatingPolicy(Policy):
-    """A policy that says what share of the users each arm gets, as policies that plan for batches do."""
-
-    @abc.abstractmethod
-    def shares(self, model: Any, belief: Any, memory: Any, context: Context, clock: Clock) -> Float[Array, "K"]:
-        """The share of every arm at a step; none for arms that are not available."""
-
-    def act(self, model: Problem, belief: Any, memory: Any, context: Context, clock: Clock, noise: Noise) -> Any:
-        """For a single user: each arm with the probability of its share."""
-        return CategoricalLaw(jnp.log(self.shares(model, belief, memory, context, clock))).sample(noise)
-
-
-class Experiment(NamedTuple):
-    """What a policy that plans may know about the experiment.
-
-    Attributes:
-        sizes: the users of each step [T].
-        after: how many users get the best arm once the experiment is over.
-        reward_of: plays a policy on training episodes and returns the mean reward.
-
-    """
-
-    sizes: Any  # [T]
-    after: int
-    reward_of: Callable[[Policy], float]
-
-
-class Planner(Policy):
-    """A policy that is planned for one experiment: `plan` is called first, then `prepare` of what it returns."""
-
-    @abc.abstractmethod
-    def plan(self, problem: AnyProblem, experiment: Experiment) -> Policy:
-        """The policy to play in an experiment."""
-
-
 class SamplesWorlds(SamplingPolicy):
     """Its law is over worlds: plays the best arm of the world drawn."""
 
@@ -264,10 +183,13 @@ class SamplesWorlds(SamplingPolicy):
 
 
 class SamplesArmValues(SamplingPolicy):
-    """Its law is over values of the arms, `draw.value` [K]: plays the available arm with the largest."""
+    """Its law is over values of the arms: plays the available arm with the largest `draw.order` [K].
+
+    That grows with the values, and tells those apart that round to the same number.
+    """
 
     def choose(self, model: Problem, draw: Any, context: Context) -> Integer[Array, ""]:
-        return largest(draw.value, context)
+        return largest(draw.order, context)
 
     def plays_largest(self, model: Problem) -> bool:
         return True
@@ -312,6 +234,18 @@ def parameter_names(policy: SamplingPolicy) -> tuple[str, ...]:
         stem = jax.tree_util.keystr(path).lstrip(".")
         names += [stem + (f"[{', '.join(map(str, index))}]" if index else "") for index in np.ndindex(np.shape(leaf))]
     return tuple(names)
+
+
+def parameter_fields(policy: SamplingPolicy) -> tuple[str, ...]:
+    """The fields of a policy that hold its meta-parameters, in the order of `parameter_vector`.
+
+    >>> import tsgrad as tg
+    >>> parameter_fields(tg.BonusThompson(tg.GaussianBandit(arms=2)))  # alike, arms have none of their own
+    ('bonus', 'log_spread')
+    """
+    moving, _ = split(policy)
+    leaves: Any = jax.tree_util.tree_leaves_with_path(moving)
+    return tuple(dict.fromkeys(path[0].name for path, leaf in leaves if np.size(leaf)))
 
 
 def parameter_vector(policy: SamplingPolicy) -> FloatArray:

@@ -12,6 +12,7 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_count, check_type
 from tsgrad.laws import NormalLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplesArmValues
+from tsgrad.policies.other_arms import with_arms
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.registry import register
 from tsgrad.streams import Address, Purpose, Stream
@@ -268,3 +269,12 @@ def _prior_arms(problem: AnyProblem) -> Any:
         return *model.arm_moments(belief, context), model.strength(belief, context)
 
     return jax.vmap(one)(jnp.arange(_CONTEXTS, dtype=jnp.uint32))
+
+
+@with_arms.register
+def _(policy: Bonus, arms: int, numbers: Any) -> Bonus:
+    if not policy.arm_bonus.shape[0]:
+        return policy
+    own = [policy.arm_bonus[numbers], policy.arm_log_spread[numbers]]
+    wider: Bonus = eqx.tree_at(lambda one: [one.arm_bonus, one.arm_log_spread], policy, own)
+    return wider

@@ -3,8 +3,8 @@
 from importlib import resources
 
 from tsgrad.checks import check_choice
-from tsgrad.policies.base import load
 from tsgrad.policies.bonus import Bonus
+from tsgrad.policies.saved import load
 
 FAMILIES = ("gaussian", "bernoulli")
 

@@ -1,6 +1,6 @@
 """RL2: a recurrent network that is a bandit policy all by itself, and knows nothing but what it was trained on."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -36,6 +36,8 @@ class RL2Policy(SamplesArms):
     `weight_hidden` [3H, H], `bias` [3H], `bias_candidate` [H], `head_weight` [K, H], `head_bias` [K]; rewards are read
     as (reward - location) / scale of their arm.
     """
+
+    uses_clock: ClassVar[bool] = False
 
     start: Leaf
     weight_input: Leaf

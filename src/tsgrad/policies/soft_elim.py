@@ -1,6 +1,6 @@
 """Soft elimination: the worse an arm looks, and the surer that is, the less it is played. One number to learn."""
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +43,8 @@ class SoftElim(SamplesArms):
         (True, True)
     """
 
+    uses_clock: ClassVar[bool] = False
+
     log_confidence_scale: Leaf
 
     def __init__(self, *, log_confidence_scale: Any = 0.0) -> None:
@@ -61,7 +63,7 @@ class SoftElim(SamplesArms):
 
     def law(self, model: Problem, belief: Any, memory: Tally, context: Context, clock: Clock) -> CategoricalLaw:
         pulled = memory.pulls > 0
-        rated = pulled if context.available is None else pulled & context.available
+        rated = pulled & context.there(pulled.shape[0])
         best = jnp.max(memory.average, where=rated, initial=-jnp.inf)
         gap = jnp.where(rated, best - memory.average, 0)
         return CategoricalLaw(-2 * memory.pulls * (gap * jnp.exp(-self.log_confidence_scale)) ** 2, context.available)

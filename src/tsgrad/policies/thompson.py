@@ -1,6 +1,6 @@
 """Plain Thompson sampling: draw a world from the posterior, play what is best in it."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from tsgrad.arrays import FloatArray
 from tsgrad.laws import Law
@@ -16,6 +16,8 @@ class Thompson(Memoryless, SamplesWorlds):
     >>> Thompson().meta_parameters()
     {}
     """
+
+    uses_clock: ClassVar[bool] = False
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "Thompson":
         return self

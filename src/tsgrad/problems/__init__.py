@@ -15,6 +15,15 @@ from tsgrad.problems.summed import SummedArms, Sums
 from tsgrad.problems.tabled import BetaArm, NormalArm, TabledArms
 from tsgrad.problems.uncertain import UncertainPrior
 from tsgrad.problems.unknown_variance import UnknownVarianceBandit
+from tsgrad.problems.variations import (
+    check_varies,
+    drift_spread,
+    has_variations,
+    with_arms_taken,
+    with_noise,
+    with_shifted_means,
+    with_strength,
+)
 
 __all__ = [
     "AnyProblem",
@@ -44,6 +53,13 @@ __all__ = [
     "UncertainPrior",
     "UnknownVarianceBandit",
     "check_precision",
+    "check_varies",
+    "drift_spread",
     "float32_limits",
+    "has_variations",
     "largest",
+    "with_arms_taken",
+    "with_noise",
+    "with_shifted_means",
+    "with_strength",
 ]

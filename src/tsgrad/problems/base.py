@@ -30,9 +30,28 @@ class Context(NamedTuple):
     features: Any = None  # [K, d] for the library's problems; whatever yours needs
     available: Bool[Array, "*batch K"] | None = None
 
+    def there(self, arms: int) -> Bool[Array, "*batch K"]:
+        """Which of so many arms can be played, as an array even where all can.
+
+        >>> print(Context().there(2))
+        [ True  True]
+        """
+        return jnp.ones(arms, bool) if self.available is None else self.available
+
+    def offered(self, values: Float[Array, "*batch K"]) -> Float[Array, "*batch K"]:
+        """The values of the arms that can be played; minus infinity for the others.
+
+        >>> print(Context(available=jnp.array([False, True])).offered(jnp.array([3.0, 1.0])))
+        [-inf   1.]
+        """
+        return values if self.available is None else jnp.where(self.available, values, -jnp.inf)
+
 
 def largest(values: Float[Array, "K"], context: Context) -> Integer[Array, ""]:
-    """The available arm with the largest value; ties go to the lowest index. Every choice among arms is made here.
+    """The available arm with the largest value; ties go to the lowest index.
+
+    Wherever arms are compared by a number each, the one to play is found here. Laws over the arms themselves draw it,
+    and a few rivals have rules of their own: the first that is good enough, any, the better of all pairs.
 
     Args:
         values: one per arm.
@@ -46,9 +65,7 @@ def largest(values: Float[Array, "K"], context: Context) -> Integer[Array, ""]:
     0 2
 
     """
-    if context.available is None:
-        return jnp.argmax(values)
-    return jnp.argmax(jnp.where(context.available, values, -jnp.inf))
+    return jnp.argmax(context.offered(values))
 
 
 class ArmMoments(NamedTuple):

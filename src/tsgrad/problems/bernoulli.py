@@ -16,6 +16,7 @@ from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.problems.summed import SummedArms, Sums
 from tsgrad.problems.tabled import BetaArm, TabledArms
+from tsgrad.problems.variations import changed, drift_spread, root_trigamma, with_shifted_means, with_strength
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -118,3 +119,24 @@ class BernoulliBandit(TabledArms, SummedArms):
 def _(problem: BernoulliBandit) -> Iterator[str]:
     yield from within("alpha", problem.alpha, high=STRONGEST)
     yield from within("beta", problem.beta, high=STRONGEST)
+
+
+@with_strength.register
+def _(problem: BernoulliBandit, factor: float) -> BernoulliBandit:
+    stronger: BernoulliBandit = changed(problem, alpha=problem.alpha * factor, beta=problem.beta * factor)
+    return stronger
+
+
+@with_shifted_means.register
+def _(problem: BernoulliBandit, deviations: float) -> BernoulliBandit:
+    strength = problem.alpha + problem.beta
+    mean = problem.alpha / strength
+    std = np.sqrt(mean * (1 - mean) / (strength + 1))
+    moved = np.clip(mean + deviations * std, 0.1 * mean, 1 - 0.1 * (1 - mean))
+    shifted: BernoulliBandit = changed(problem, alpha=moved * strength, beta=(1 - moved) * strength)
+    return shifted
+
+
+@drift_spread.register
+def _(problem: BernoulliBandit) -> FloatArray:
+    return root_trigamma(problem.alpha, problem.beta)

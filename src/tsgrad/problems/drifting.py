@@ -12,7 +12,7 @@ from tsgrad.checks import BadInput, check_array, check_type
 from tsgrad.laws import BetaDraw, GammaDraw, NormalDraw, ProductLaw
 from tsgrad.problems.base import ArmMoments, Context, FiniteArms, IndependentArms
 from tsgrad.registry import register
-from tsgrad.streams import Noise
+from tsgrad.streams import Address, Noise, Purpose, Stream
 
 
 @register("drifting")
@@ -23,6 +23,9 @@ class DriftingArms(FiniteArms):
         base: a Gaussian, Bernoulli or Poisson bandit.
         step_std: the standard deviation of a step of the walk: one number, or one per arm. In the units of normal
             rewards, of the log-odds where rewards are 0 or 1, and of the logarithm where they are counts.
+
+    Raises:
+        BadInput: if `base` is another bandit, or a standard deviation is below zero.
 
     Use it as the truth of a `Misspecified` problem whose model is `base`. Regret is against the best arm of each step.
     Where the walk stands is kept in the context, as features [K] that no policy for `base` reads.
@@ -43,6 +46,9 @@ class DriftingArms(FiniteArms):
         self.base, self.step_std = base, check_array("step_std", step_std)
         if jnp.any(self.step_std < 0) or self.step_std.shape not in ((), (base.arms,)):
             raise BadInput(f"step_std must be a number >= 0, or one for each of {base.arms} arms, got {step_std!r:.80}")
+        # Refuses here and now worlds that nobody has said how to move.
+        noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.WORLD)
+        jax.eval_shape(lambda: moved(base.draw_world(noise), jnp.zeros(base.arms)))
 
     @property
     def arms(self) -> int:
@@ -81,7 +87,8 @@ class DriftingArms(FiniteArms):
 @functools.singledispatch
 def moved(world: Any, shift: Float[Array, "K"]) -> Any:
     """A world whose arms have moved by so much, in the units of `DriftingArms`."""
-    raise BadInput(f"base must be a Gaussian, Bernoulli or Poisson bandit to drift, its worlds are {type(world)}")
+    kind = type(world).__name__
+    raise BadInput(f"base must be a Gaussian, Bernoulli or Poisson bandit to drift, its worlds are {kind}")
 
 
 @moved.register

@@ -15,6 +15,7 @@ from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import float32_limits, near, within
 from tsgrad.problems.summed import SummedArms, Sums, normal_sums
 from tsgrad.problems.tabled import NormalArm, TabledArms
+from tsgrad.problems.variations import changed, drift_spread, with_noise, with_shifted_means, with_strength
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -141,3 +142,26 @@ def _(problem: GaussianBandit) -> Iterator[str]:
     yield from within("noise_std", problem.noise_std)
     yield from within("prior_std / noise_std", problem.prior_std / problem.noise_std)
     yield from near("prior_mean", problem.prior_mean, problem.prior_std)
+
+
+@with_strength.register
+def _(problem: GaussianBandit, factor: float) -> GaussianBandit:
+    stronger: GaussianBandit = changed(problem, prior_std=problem.prior_std / factor**0.5)
+    return stronger
+
+
+@with_shifted_means.register
+def _(problem: GaussianBandit, deviations: float) -> GaussianBandit:
+    shifted: GaussianBandit = changed(problem, prior_mean=problem.prior_mean + deviations * problem.prior_std)
+    return shifted
+
+
+@with_noise.register
+def _(problem: GaussianBandit, factor: float) -> GaussianBandit:
+    noisier: GaussianBandit = changed(problem, noise_std=problem.noise_std * factor)
+    return noisier
+
+
+@drift_spread.register
+def _(problem: GaussianBandit) -> FloatArray:
+    return np.asarray(problem.prior_std)

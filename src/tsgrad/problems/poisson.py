@@ -5,15 +5,17 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.arrays import Leaf
+from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import GammaDraw, GammaLaw
 from tsgrad.laws.counts import poisson
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.problems.summed import SummedArms, Sums
+from tsgrad.problems.variations import changed, drift_spread, root_trigamma, with_shifted_means, with_strength
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -96,3 +98,21 @@ def _(problem: PoissonBandit) -> Iterator[str]:
     yield from within("shape", problem.shape, high=STRONGEST)
     yield from within("rate", problem.rate)
     yield from within("shape / rate", problem.shape / problem.rate, high=STRONGEST)  # counts are 32 bits long
+
+
+@with_strength.register
+def _(problem: PoissonBandit, factor: float) -> PoissonBandit:
+    stronger: PoissonBandit = changed(problem, shape=problem.shape * factor, rate=problem.rate * factor)
+    return stronger
+
+
+@with_shifted_means.register
+def _(problem: PoissonBandit, deviations: float) -> PoissonBandit:
+    factor = np.maximum(1 + deviations / np.sqrt(problem.shape), 0.1)
+    shifted: PoissonBandit = changed(problem, shape=problem.shape * factor)
+    return shifted
+
+
+@drift_spread.register
+def _(problem: PoissonBandit) -> FloatArray:
+    return root_trigamma(problem.shape)

@@ -1,8 +1,8 @@
 """Arms whose prior is not certain: each episode has its own, one of several that data can't tell apart."""
 
+import dataclasses
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
 
@@ -10,6 +10,7 @@ from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array, check_type
 from tsgrad.laws import ProductLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.variations import changed
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -38,9 +39,15 @@ class UncertainPrior(IndependentArms):
         if not base.ordered_worlds:
             raise BadInput(f"base must have worlds that are ordered, got {type(base).__name__}")
         self.base, self.values = base, check_array("values", values)
-        fields = [name for name, value in vars(base).items() if jnp.ndim(value) == 1]
-        if self.values.ndim != 2 or self.values.shape[1] != len(fields):
-            raise BadInput(f"values must have one column for each of {', '.join(fields)}, got {self.values.shape}")
+        columns = self.columns
+        if self.values.ndim != 2 or self.values.shape[1] != len(columns):
+            raise BadInput(f"values must have one column for each of {', '.join(columns)}, got {self.values.shape}")
+
+    @property
+    def columns(self) -> list[str]:
+        """The field of `base` that each column of `values` is for: those with one number per arm, in their order."""
+        names = [field.name for field in dataclasses.fields(self.base)]
+        return [name for name in names if jnp.ndim(getattr(self.base, name)) == 1]
 
     @property
     def arms(self) -> int:
@@ -50,10 +57,8 @@ class UncertainPrior(IndependentArms):
         rows = jnp.asarray(self.values)
         # The row has a sub-address of its own, so that the world has the noise that it has without uncertainty.
         which = jnp.minimum(jnp.floor(noise.at(1, 1).uniform(0) * rows.shape[0]).astype(int), rows.shape[0] - 1)
-        names = [name for name, value in vars(self.base).items() if jnp.ndim(value) == 1]
-        drawn = [jnp.full(self.arms, rows[which, number]) for number in range(len(names))]
-        truth = eqx.tree_at(lambda base: [getattr(base, name) for name in names], self.base, drawn)
-        return truth.draw_world(noise)
+        drawn = {name: jnp.full(self.arms, rows[which, number]) for number, name in enumerate(self.columns)}
+        return changed(self.base, **drawn).draw_world(noise)
 
     def means(self, world: Any, context: Context) -> Float[Array, "K"]:
         return self.base.means(world, context)

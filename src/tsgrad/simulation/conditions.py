@@ -12,16 +12,21 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Integer
 
 from tsgrad.arrays import Leaf
-from tsgrad.checks import BadInput, check_array, check_choice, check_count
+from tsgrad.checks import BadInput, check_choice, check_count
 from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.registry import from_data, register, to_data
+from tsgrad.simulation.condition_checks import (
+    MOST_USERS,
+    checked_available,
+    checked_batch,
+    checked_delay,
+    checked_floor,
+)
+from tsgrad.simulation.condition_words import words_of
 from tsgrad.streams import Noise, Stream
 
 Allocation = Literal["independent", "proportional"]
-
-MOST_USERS = 2**31 - 1
-LONGEST_DELAY = 10_000  # steps: what is on its way is kept
 
 
 @register("conditions")
@@ -71,11 +76,11 @@ class Conditions(eqx.Module):
         after: Any = 0,
     ) -> None:
         check_choice("allocation", allocation, ("independent", "proportional"))
-        self.batch = _check_batch(batch)
+        self.batch = checked_batch(batch)
         self.allocation = allocation
-        self.delay = _check_delay(delay)
-        self.floor = _check_floor(floor)
-        self.available = None if available is None else _check_available(available)
+        self.delay = checked_delay(delay)
+        self.floor = checked_floor(floor)
+        self.available = None if available is None else checked_available(available)
         users = 0 if after is None else check_count("after", after, least=0, most=MOST_USERS)
         self.after = np.asarray(users) if users else None
 
@@ -102,27 +107,7 @@ class Conditions(eqx.Module):
 
     def words(self, horizon: int) -> str:
         """All of them in a sentence."""
-        sizes = self.sizes(horizon)
-        parts = [f"{horizon:,} steps"] if sizes.max() == 1 else []
-        if sizes.max() > 1:
-            of = f"{sizes[0]:,}" if sizes.min() == sizes.max() else f"{sizes.min():,} to {sizes.max():,}"
-            how = ", allocated in proportion" if self.allocation == "proportional" else ""
-            parts = [f"{horizon:,} {_steps(horizon)} of {of} users{how}"]
-        if isinstance(self.delay, int) and self.delay:
-            parts.append(f"rewards are seen {self.delay:,} {_steps(self.delay)} late")
-        elif not isinstance(self.delay, int):
-            chances = [f"{100 * chance:.3g}% {late} {_steps(late)} late" for late, chance in enumerate(self.delay)]
-            never = 1 - float(np.sum(self.delay))
-            parts.append(
-                "rewards are seen: " + ", ".join([*chances, *([f"{100 * never:.3g}% never"] * (never > 1e-9))])
-            )
-        if self.floor is not None:
-            parts.append(f"every arm gets at least {100 * float(self.floor):.3g}% of the users")
-        if self.available is not None:
-            parts.append("arms come and go")
-        if self.after is not None:
-            parts.append(f"{int(self.after):,} users get the best arm afterwards")
-        return "; ".join(parts)
+        return words_of(self, horizon)
 
     @property
     def every_user(self) -> bool:
@@ -237,7 +222,7 @@ class Conditions(eqx.Module):
         """Shares with the least one mixed in: floor + (1 - K floor) share, of the K arms that are there."""
         if self.floor is None:
             return shares
-        there = available_arms(context, shares.shape[0])
+        there = context.there(shares.shape[0])
         return jnp.where(there, self.floor + (1 - jnp.sum(there) * self.floor) * shares, 0)
 
     def pieces(self) -> Float[Array, "d"]:
@@ -281,65 +266,6 @@ class PolicyNoise(NamedTuple):
     def step(self, t: Any) -> "PolicyNoise":
         """Both at a time."""
         return PolicyNoise(self.draw.step(t), None if self.floor is None else self.floor.step(t))
-
-
-def available_arms(context: Context, arms: int) -> Bool[Array, "K"]:
-    """Which arms can be played, as an array even where all can."""
-    return jnp.ones(arms, bool) if context.available is None else context.available
-
-
-def _steps(number: int) -> str:
-    return "step" if number == 1 else "steps"
-
-
-def _is_single(value: Any) -> bool:
-    """Whether something is no list; lists of different lengths have no shape to ask for."""
-    return not isinstance(value, list | tuple) and np.ndim(value) == 0
-
-
-def _check_batch(batch: Any) -> int | tuple[int, ...]:
-    if _is_single(batch):
-        return check_count("batch", batch, least=1, most=MOST_USERS)
-    if not len(batch) or not all(map(_is_single, batch)):
-        raise BadInput(f"batch must be one number or one per step, got {batch!r:.80}")
-    sizes = tuple(check_count(f"batch[{step}]", size, least=1, most=MOST_USERS) for step, size in enumerate(batch))
-    return 1 if set(sizes) == {1} else sizes
-
-
-def _check_delay(delay: Any) -> Any:
-    if _is_single(delay):
-        return check_count("delay", delay, least=0, most=LONGEST_DELAY)
-    chances = check_array("delay", delay)
-    if chances.ndim != 1 or not chances.size or chances.size > LONGEST_DELAY:
-        raise BadInput(f"delay must be a number of steps or a list of probabilities, got shape {chances.shape}")
-    if np.any(chances < 0) or np.sum(chances) > 1 + 1e-9 or np.sum(chances) <= 0:
-        raise BadInput(f"delay must hold probabilities >= 0 that add up to one or less, got {delay!r:.80}")
-    return 0 if chances.size == 1 and chances[0] == 1 else chances
-
-
-def _check_floor(floor: Any) -> Any:
-    checked = check_array("floor", floor)
-    if checked.ndim or not 0 <= checked < 1:
-        raise BadInput(f"floor must be a number from 0 to one over the number of arms, got {floor!r:.80}")
-    return checked if checked > 0 else None
-
-
-def _check_available(available: Any) -> Any:
-    try:
-        array = np.asarray(available)
-    except ValueError:  # lists of different lengths
-        array = np.asarray(None)
-    if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] == 2 and array.size:
-        if np.any(wrong := (array[:, 0] < 1) | (array[:, 1] < array[:, 0])):
-            arm = int(np.flatnonzero(wrong)[0])
-            raise BadInput(f"available[{arm}] must be a first step from 1 on and a last one, got {array[arm].tolist()}")
-        return array.astype(np.int32)
-    if array.dtype != np.bool_ or array.ndim != 2 or 0 in array.shape:
-        raise BadInput(f"available must be booleans with axes [T, K], got {array.dtype} of shape {array.shape}")
-    empty = np.flatnonzero(~array.any(axis=1))
-    if empty.size:
-        raise BadInput(f"available[{empty[0]}] must have an arm that can be played, got none")
-    return array
 
 
 EVERY_USER = Conditions()

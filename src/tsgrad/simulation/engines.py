@@ -102,12 +102,8 @@ def engines() -> list[EngineReport]:
     """
     devices = ", ".join(f"{device.platform}:{device.id}" for device in jax.local_devices())
     missing = native.why_unavailable()
-    covers = (
-        "Gaussian and Bernoulli arms; plain, reshaped and bonus Thompson sampling with both scores, index policies;"
-        " obs, mean, fin, bayes x null, oracle, self"
-    )
     best = "" if missing else f"; {native.compiled().instruction_sets()[0]} instructions"
     return [
-        EngineReport("native", missing is None, missing or covers + best),
+        EngineReport("native", missing is None, missing or native.covered() + best),
         EngineReport("jax", True, f"every problem, policy and estimator; on {devices}; JAX {jax.__version__}"),
     ]

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.policies import Clock
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest
 from tsgrad.simulation.conditions import EVERY_USER, Conditions, Moment
-from tsgrad.simulation.crowds import ONE_USER, Crowd, OneUser
+from tsgrad.simulation.crowds import ONE_USER, Crowd
 from tsgrad.simulation.step import Feedback, feedback_of
 from tsgrad.streams import Address, Noise, Stream
 
@@ -243,4 +243,4 @@ def redraw_instance(
 
 def _has_turns(nature: Problem, contexts: Context, crowd: Crowd) -> bool:
     """Whether nothing but how often it was played tells one play of an arm from another."""
-    return isinstance(nature, FiniteArms) and isinstance(crowd, OneUser) and not jax.tree.leaves(contexts.features)
+    return isinstance(nature, FiniteArms) and crowd.single and not jax.tree.leaves(contexts.features)

@@ -189,7 +189,7 @@ def feedback_of(conditions: Conditions, crowd: Crowd) -> Feedback:
     if conditions.at_once:
         return AT_ONCE
     fixed = isinstance(conditions.delay, int)
-    if isinstance(crowd, Counted):
+    if crowd.counted:
         return SumsLater(conditions.longest, fixed)
     return AfterSteps(conditions.longest) if fixed else AfterAnyTime(conditions.longest)
 

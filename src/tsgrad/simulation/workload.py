@@ -99,6 +99,18 @@ class Workload:
         given: Any = {"purpose": purpose, **options}
         return cls(**given)
 
+    @property
+    def options(self) -> WorkloadOptions:
+        """The same as keywords of functions that simulate; `of` makes a workload of them again.
+
+        >>> five = Workload(horizon=10, episodes=5, seed=0, purpose=Purpose.EVALUATION)
+        >>> Workload.of(Purpose.TRAINING, five.options) == five
+        True
+        """
+        fields: Any = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        options: WorkloadOptions = fields
+        return options
+
     def part(self, **changes: Any) -> "Workload":
         """The same, but for some fields."""
         return dataclasses.replace(self, **changes)

@@ -1,15 +1,10 @@
 """Training: from a policy that starts as Thompson sampling to one that earns more."""
 
 from tsgrad.training.begin import resume, train, train_configuration
+from tsgrad.training.configuration import Configuration, checked_configuration, read_configuration, read_tables
 from tsgrad.training.folder import RunFolder, add_seconds, read_seconds
 from tsgrad.training.run import HistoryRow, Run
-from tsgrad.training.settings import (
-    Configuration,
-    TrainingSettings,
-    checked_configuration,
-    read_configuration,
-    read_tables,
-)
+from tsgrad.training.settings import TrainingSettings
 
 __all__ = [
     "Configuration",

@@ -8,17 +8,11 @@ from tsgrad.estimate import Estimator
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import EVERY_USER, LOCAL, Conditions, Workers, check_workers
+from tsgrad.training.configuration import Configuration, default_estimator, default_policy
 from tsgrad.training.folder import RunFolder
 from tsgrad.training.progress import Progress
 from tsgrad.training.run import Run
-from tsgrad.training.settings import (
-    Configuration,
-    TrainingOptions,
-    TrainingSettings,
-    checked,
-    default_estimator,
-    default_policy,
-)
+from tsgrad.training.settings import TrainingOptions, TrainingSettings, checked
 from tsgrad.training.trainer import Trainer
 
 

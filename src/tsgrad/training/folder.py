@@ -17,8 +17,8 @@ from tsgrad.artefact import DAMAGED_ARCHIVE, TEMPORARY, Taken, read_json, write_
 from tsgrad.checks import BadInput
 from tsgrad.policies import load
 from tsgrad.simulation import policy_content
+from tsgrad.training.configuration import Configuration, configuration_toml, read_configuration
 from tsgrad.training.run import HistoryRow, Run
-from tsgrad.training.settings import Configuration, configuration_toml, read_configuration
 
 WARM_UP = "warm-up-"  # begins the names of folders of shorter runs; their horizon follows
 

@@ -1,23 +1,16 @@
 """Settings of a training run, checked before anything runs. The same for Python and for TOML."""
 
-import tomllib
 import typing
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal, Required, TypedDict, TypeVar
 
 import numpy as np
 import pydantic
-import tomli_w
 
 from tsgrad.checks import BadInput, check_choice
 from tsgrad.estimate import Estimator, GradientName, ScoreName, described
-from tsgrad.policies import RL2, BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
-from tsgrad.problems import AnyProblem, FiniteArms
-from tsgrad.registry import from_data
-from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS, Conditions
-from tsgrad.training.natural import MOST_PARAMETERS
-from tsgrad.training.optimizer import check_named_call, is_natural, optimizers, schedules
+from tsgrad.simulation import CHUNK, MOST_EPISODES, MOST_STEPS
+from tsgrad.training.optimizer import MOST_PARAMETERS, check_named_call, is_natural, optimizers, schedules
 
 NamedCall = str | dict[str, Any]
 LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays
@@ -25,27 +18,21 @@ SHORTER = 3  # times, a warm-up has fewer steps
 FEWER = {"iterations": 2.5, "episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
 _LEAST = {"iterations": 1, "episodes": 2, "validation_episodes": 2}
 
-# Families that are made to fit the problem, by their kind in a file, with the keys that each may have.
-POLICY_FAMILIES = {
-    "bonus": ("degree",),
-    "reshaped": ("shared",),
-    "recurrent": ("form", "hidden", "seed"),
-    "rl2": ("hidden", "seed"),
-}
-
 # What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
 # gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
 _ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
 _OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning_rate": 0.05, "check_every": 50}
 
 
-class _Settings(pydantic.BaseModel):
+class Settings(pydantic.BaseModel):
+    """A table of a configuration: its keys are known, and hold what they are meant to hold."""
+
     model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
 
-class EstimatorSettings(_Settings):
+class EstimatorSettings(Settings):
     """The `[estimator]` table: what `tsgrad.Estimator` takes."""
 
     metric: str | dict[str, Any] = "mean"
@@ -83,7 +70,7 @@ class EstimatorSettings(_Settings):
         return Estimator(**self.model_dump())  # the fields are its arguments
 
 
-class TrainingSettings(_Settings):
+class TrainingSettings(Settings):
     """The `[training]` table: what `tsgrad.train` takes.
 
     `learning_rate` is a number, from which `schedule` lets it fall to zero over the iterations ("cosine") or which it
@@ -236,87 +223,6 @@ class TrainingOptions(TypedDict, total=False):
     chunk: int
 
 
-class Configuration(_Settings):
-    """A whole configuration file."""
-
-    problem: dict[str, Any]
-    """the bandit: its kind and its arguments"""
-    policy: dict[str, Any] = {}
-    """where training starts"""
-    estimator: EstimatorSettings | None = None
-    """of the gradient; the best for the problem unless given"""
-    conditions: dict[str, Any] | None = None
-    """how the experiment is run: batches, delays, floors"""
-    training: TrainingSettings
-    """how it is trained"""
-
-    def build_problem(self) -> AnyProblem:
-        """The problem that is described."""
-        problem: AnyProblem = from_data(self.problem, what="problem", base=AnyProblem)
-        return problem
-
-    def build_conditions(self) -> Conditions:
-        """The conditions that are described; the usual ones where nothing is said."""
-        return Conditions.from_table(self.conditions)
-
-    def build_estimator(self, problem: AnyProblem) -> Estimator:
-        """The estimator that is described; where nothing is said, the one that is best for the problem."""
-        return default_estimator(problem) if self.estimator is None else self.estimator.build()
-
-    def build_policy(self, problem: AnyProblem) -> SamplingPolicy:
-        """The policy to start from: families are made to fit the problem, others are spelled out.
-
-        Where nothing is said, it is the family that is best for the problem; "reshaped" where only meta-parameters
-        are given.
-        """
-        if not self.policy:
-            return default_policy(problem)
-        described = {"kind": "reshaped", **self.policy}
-        kind, options = described["kind"], {name: value for name, value in described.items() if name != "kind"}
-        if kind == "bonus" and "bonus" not in options:
-            _check_keys(kind, options)
-            return BonusThompson(problem, **options)
-        if kind == "reshaped":
-            _check_keys(kind, options)
-            shared = options.get("shared", False)
-            if not isinstance(shared, bool):
-                raise BadInput(f"policy.shared must be true or false, got {shared!r}")
-            return ReshapedThompson(problem.model, shared=shared)
-        if kind == "recurrent" and "weight_input" not in options:
-            _check_keys(kind, options)
-            return RecurrentThompson(problem, **options)
-        if kind == "rl2" and "weight_input" not in options:
-            _check_keys(kind, options)
-            return RL2(problem, **options)
-        policy: SamplingPolicy = from_data(described, what="policy", base=SamplingPolicy, others=["reshaped"])
-        return policy
-
-
-def default_policy(problem: AnyProblem) -> SamplingPolicy:
-    """The family that is best for a problem, at its start: the bonus law wherever arms are finitely many."""
-    return BonusThompson(problem) if isinstance(problem.model, FiniteArms) else ReshapedThompson(problem)
-
-
-def default_estimator(problem: AnyProblem) -> Estimator:
-    """The quietest estimator that is right for a problem: posterior means as rewards where the model can be trusted.
-
-    Where the truth is another, what training can gain by knowing it is small: true means, which are noisier, are then
-    compared among twice as many rollouts.
-
-        >>> from tsgrad.problems import BernoulliBandit
-        >>> default_estimator(BernoulliBandit(arms=2)).name
-        'bayes/self'
-    """
-    if problem.model is not problem.truth:
-        return Estimator("mean", "self", rollouts=8)
-    return Estimator("bayes" if problem.model.exact_posterior else "mean", "self", rollouts=4)
-
-
-def _check_keys(kind: str, options: dict[str, Any]) -> None:
-    for name in options:
-        check_choice(f"a key of policy (kind {kind!r})", name, POLICY_FAMILIES[kind])
-
-
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 
@@ -327,31 +233,6 @@ def checked(model: type[Model], data: Mapping[str, Any], *, where: str = "") -> 
         return model.model_validate(plain)
     except pydantic.ValidationError as error:
         raise BadInput(where + _one_line(model, error.errors()[0])) from None
-
-
-def read_configuration(path: str | Path) -> Configuration:
-    """Reads and checks a TOML configuration."""
-    return checked_configuration(read_tables(path), where=f"{path}: ")
-
-
-def checked_configuration(tables: Mapping[str, Any], *, where: str = "") -> Configuration:
-    """The configuration that tables make; `where` they are from is said in errors."""
-    return checked(Configuration, tables, where=where)
-
-
-def read_tables(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file."""
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise BadInput(f"{path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"{path} is not valid TOML: {error}") from None
-
-
-def configuration_toml(configuration: Configuration) -> str:
-    """A configuration as TOML, every setting spelled out."""
-    return str(tomli_w.dumps(configuration.model_dump(exclude_none=True)))
 
 
 def _one_line(model: type[pydantic.BaseModel], error: Any) -> str:

@@ -18,12 +18,12 @@ from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
 from tsgrad.simulation import Conditions, Workers, Workload, ready_for, simulated, simulation_engine
 from tsgrad.streams import Purpose
+from tsgrad.training.configuration import Configuration
 from tsgrad.training.folder import RunFolder, State
-from tsgrad.training.natural import has_trust, with_less_trust
-from tsgrad.training.optimizer import build_ascent, is_natural
+from tsgrad.training.optimizer import build_ascent, has_trust, is_natural, with_less_trust
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
 from tsgrad.training.run import HistoryRow, Run
-from tsgrad.training.settings import Configuration, EstimatorSettings, TrainingSettings
+from tsgrad.training.settings import EstimatorSettings, TrainingSettings
 
 # A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
 # that nothing improves on is replaced with probability 5%.
@@ -259,22 +259,14 @@ class Trainer:
 
     def _confirm(self, state: State, history: list[HistoryRow], end_regret: float) -> Run:
         """The selected policy against the start, on episodes that took no part in selecting it."""
-        settings = self.settings
         selected, last = (with_parameters(self.policy, vector) for vector in (state.best_vector, state.vector))
         comparison = compare(
             self.problem,
             {"start": self.policy, "selected": selected},
-            horizon=settings.horizon,
-            episodes=settings.validation_episodes,
-            seed=settings.seed,
-            purpose=Purpose.VALIDATION,
-            iteration=CONFIRMATION,
             bound=None,
             engine=self.engine,
-            precision=settings.precision,
-            chunk=settings.chunk,
-            conditions=self.conditions,
             workers=self.workers,
+            **self.selection.part(iteration=CONFIRMATION).options,
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error

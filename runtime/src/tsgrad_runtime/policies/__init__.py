@@ -1,10 +1,9 @@
 """Policies, in NumPy: one class for each that `tsgrad` saves, deciding as the simulator does for the same noise."""
 
-from collections.abc import Callable
 from typing import Any
 
 from tsgrad_runtime.checks import BadInput, check_choice
-from tsgrad_runtime.models import Ball, Model
+from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.allocating import (
     ABTest,
     BatchKnowledgeGradient,
@@ -37,7 +36,7 @@ from tsgrad_runtime.policies.rivals import (
 
 __all__ = ["Policy", "Scene", "policy_of"]
 
-POLICIES: dict[str, Callable[..., Policy]] = {
+POLICIES: dict[str, type[Any]] = {
     "thompson": Thompson,
     "reshaped-gaussian": ReshapedGaussian,
     "reshaped-bernoulli": ReshapedBernoulli,
@@ -77,10 +76,10 @@ def policy_of(data: dict[str, Any], model: Model, horizon: int) -> Policy:
     if isinstance(kind, str) and kind in NOT_PLAYED:
         raise BadInput(f"policy {kind!r} can't be played: {NOT_PLAYED[kind]}")
     kind = check_choice("policy.kind", kind, POLICIES)  # type: ignore[arg-type]
-    if isinstance(model, Ball) and kind not in {"thompson", "reshaped-normal", "recurrent"}:
+    if model.arms is None and not POLICIES[kind].plays_vectors:
         raise BadInput(f"policy {kind!r} needs a problem with finitely many arms, got a ball")
     try:
-        policy = POLICIES[kind](**{name: value for name, value in data.items() if name != "kind"})
+        policy: Policy = POLICIES[kind](**{name: value for name, value in data.items() if name != "kind"})
         policy.prepare(model, horizon)
     except (TypeError, AttributeError, KeyError, IndexError, ValueError) as error:
         if isinstance(error, BadInput):

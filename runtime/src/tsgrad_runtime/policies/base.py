@@ -53,6 +53,7 @@ class Policy(abc.ABC):
 
     exact_shares = True
     per_arm = False  # whether it has numbers for each arm, so that no arm can be added
+    plays_vectors = False  # whether it can play where every vector is an arm
 
     @abc.abstractmethod
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:

@@ -40,6 +40,7 @@ class Recurrent(_Network, Sampling):
     """A network moves the parameters of the posterior, or of the prior."""
 
     per_arm = True
+    plays_vectors = True
 
     def __init__(self, *, form: str, reads_features: bool, **weights: Any) -> None:
         super().__init__(**weights)

@@ -16,6 +16,8 @@ from tsgrad_runtime.streams import Noise
 class Thompson(Sampling):
     """Plain Thompson sampling."""
 
+    plays_vectors = True
+
     def __init__(self) -> None:
         self._posterior, self._best = kept_posterior(), PerDecision(self._of_draws)
 
@@ -114,6 +116,8 @@ class ReshapedEvidence(Arrays, Stepwise):
 
 class ReshapedNormal(Arrays, Sampling):
     """N(P^-1 (S^-1 m + rho b), c fraction_left^gamma P^-1), P = S^-1 + rho A."""
+
+    plays_vectors = True
 
     prior_mean: FloatArray
     log_covariance_scale: FloatArray

@@ -5,7 +5,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.policies.base import AllocatingPolicy, Clock, Memoryless, Policy
+from tsgrad.policies.allocating import AllocatingPolicy
+from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
@@ -13,7 +14,7 @@ from tsgrad.registry import register
 
 def equal_shares(context: Context, arms: int) -> Float[Array, "K"]:
     """The same share for every arm that is there."""
-    there = jnp.ones(arms, bool) if context.available is None else context.available
+    there = context.there(arms)
     return there / jnp.sum(there)
 
 

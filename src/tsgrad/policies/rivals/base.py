@@ -4,9 +4,8 @@ import abc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Integer
+from jaxtyping import Array, Integer
 
 from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_type
@@ -124,11 +123,6 @@ class NormalArms(NamedTuple):
 def normal_arms(model: TabledArms) -> NormalArms:
     """The arms of a problem that `has_normal_arms`, for policies to hold."""
     return NormalArms(*np.array(model.tabled_arms()).T)
-
-
-def offered(values: Float[Array, "*batch K"], context: Context) -> Float[Array, "*batch K"]:
-    """The values of the available arms; minus infinity for the others."""
-    return values if context.available is None else jnp.where(context.available, values, -jnp.inf)
 
 
 def normal_pdf(z: FloatArray) -> FloatArray:

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from tsgrad.policies.rivals.base import offered
 from tsgrad.problems import Context, largest
 from tsgrad.streams import Noise
 
@@ -65,5 +64,5 @@ def sampled_best_arm(model: Any, belief: Any, context: Context, noise: Noise) ->
     best = jax.nn.one_hot(jax.vmap(lambda draw: largest(draw, context))(draws), model.arms, dtype=draws.dtype)
     probability = jnp.mean(best, axis=0)
     moved = best.T @ (draws - mean) / _DRAWS
-    shortfall = jnp.mean(jnp.max(offered(draws, context), axis=1)) - mean
+    shortfall = jnp.mean(jnp.max(context.offered(draws), axis=1)) - mean
     return BestArm(probability, shortfall, moved_variance(probability, moved))

@@ -34,7 +34,7 @@ def far_below(belief: ArmMoments, context: Context) -> ArmMoments:
     """
     if context.available is None:
         return belief
-    lowest = jnp.max(jnp.where(context.available, belief.mean - _REACH * belief.std, -jnp.inf))
+    lowest = jnp.max(context.offered(belief.mean - _REACH * belief.std))
     return belief._replace(mean=jnp.where(context.available, belief.mean, lowest - _NEVER * belief.std))
 
 

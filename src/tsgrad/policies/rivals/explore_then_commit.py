@@ -8,7 +8,8 @@ from jaxtyping import Array, Float
 
 from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array
-from tsgrad.policies.base import AllocatingPolicy, Clock, Experiment, Memoryless, Planner, Policy
+from tsgrad.policies.allocating import AllocatingPolicy, Experiment, Planner
+from tsgrad.policies.base import Clock, Memoryless, Policy
 from tsgrad.policies.rivals.ab_test import equal_shares
 from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem, largest

@@ -32,9 +32,7 @@ def expected_best(
     drawn = noise.normal(jnp.arange(_DRAWS * shares.shape[0])).reshape(_DRAWS, -1)
     both = jnp.concatenate([drawn, -drawn]).T
     values = moments.mean[:, None] + step[:, None] * both
-    if context.available is not None:
-        values = jnp.where(context.available[:, None], values, -jnp.inf)
-    return jnp.mean(_largest(values))
+    return jnp.mean(_largest(context.offered(values.T).T))
 
 
 @jax.custom_jvp
@@ -67,7 +65,7 @@ def best_shares(
 
     By mirror ascent from equal shares: each step multiplies shares by exponentials of what a little more of them adds.
     """
-    there = jnp.ones(moments.mean.shape, bool) if context.available is None else context.available
+    there = context.there(moments.mean.shape[0])
     # In units of the largest standard deviation and of all users, so that one rate serves all problems.
     unit = jnp.max(jnp.where(there, moments.std, 0)) * (now + later)
 
@@ -81,5 +79,5 @@ def best_shares(
         centred = slope - jnp.sum(shares * slope)
         return logits + _RATE * jnp.where(there, jnp.clip(10 * centred, -2, 2), 0)
 
-    start = jnp.where(there, jnp.zeros(moments.mean.shape), -jnp.inf)
+    start = context.offered(jnp.zeros(moments.mean.shape))
     return jax.nn.softmax(jax.lax.fori_loop(0, _STEPS, ascend, start))

@@ -30,7 +30,6 @@ from tsgrad.policies.rivals.base import (
     check_applies,
     has_normal_arms,
     normal_arms,
-    offered,
     stacked_rows,
 )
 from tsgrad.problems import AnyProblem, Context, NormalArm, Problem, largest
@@ -98,7 +97,7 @@ class PreparedRelaxationSampling(Memoryless, Policy):
         means, stds = sampled_means(self.arms, now, model.cells(belief), clock, noise)
         if self.penalty == "INDEX":
             return largest(trying_price(means, stds, clock), context)
-        counts = best_counts(offered(means.T, context).T, clock)
+        counts = best_counts(context.offered(means.T).T, clock)
         return largest(counts.astype(means.dtype), context)
 
 

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, Integer
 from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array
 from tsgrad.policies.base import Clock, Policy
-from tsgrad.policies.rivals.base import Rival, check_applies, offered
+from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
 from tsgrad.streams import Noise
@@ -61,7 +61,7 @@ class SatisficingThompson(Rival):
     def act(
         self, model: Any, belief: Any, memory: FirstTries, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        means = offered(model.means(model.posterior(belief).sample(noise), context), context)
+        means = context.offered(model.means(model.posterior(belief).sample(noise), context))
         enough = means >= jnp.max(means) - self.tolerance
         # Two keys, the earlier try and then the lower index: arms that are not good enough come after all others.
         return jnp.argmin(jnp.where(enough, memory.first.astype(jnp.uint32), jnp.uint32(2**32 - 1)))

@@ -7,8 +7,9 @@ from jaxtyping import Array, Float
 
 from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array
-from tsgrad.policies.base import AllocatingPolicy, Clock, Experiment, Memoryless, Planner, Policy
-from tsgrad.policies.rivals.base import Rival, check_applies, offered
+from tsgrad.policies.allocating import AllocatingPolicy, Experiment, Planner
+from tsgrad.policies.base import Clock, Memoryless, Policy
+from tsgrad.policies.rivals.base import Rival, check_applies
 from tsgrad.problems import AnyProblem, Context, FiniteArms, Problem
 from tsgrad.registry import register
 
@@ -53,6 +54,6 @@ class SuccessiveElimination(Memoryless, AllocatingPolicy, Planner, Rival):
         if self.width is None:
             raise BadInput("width must be given, or found by simulating or comparing the policy, which plans it")
         mean, std = model.arm_moments(belief, context)
-        upper, lower = offered(mean + self.width * std, context), offered(mean - self.width * std, context)
+        upper, lower = context.offered(mean + self.width * std), context.offered(mean - self.width * std)
         left = upper >= jnp.max(lower)
         return left / jnp.sum(left)

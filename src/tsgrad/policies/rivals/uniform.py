@@ -35,8 +35,7 @@ class Uniform(Memoryless, Rival):
     def act(
         self, model: Any, belief: Any, memory: None, context: Context, clock: Clock, noise: Noise
     ) -> Integer[Array, ""]:
-        available = jnp.ones(model.arms, bool) if context.available is None else context.available
-        counted = jnp.cumsum(available)
+        counted = jnp.cumsum(context.there(model.arms))
         drawn = noise.uniform(0)
         number = jnp.floor(drawn * counted[-1].astype(drawn.dtype)).astype(int)
         return jnp.argmax(counted > jnp.minimum(number, counted[-1] - 1))  # a uniform may be 1

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 from jaxtyping import Array, Float, Integer
@@ -35,7 +35,14 @@ class Item(NamedTuple):
 
 
 class Crowd(eqx.Module):
-    """The users of a step."""
+    """The users of a step.
+
+    `single` says that a step is one user: what is played is an arm. `counted` says that users are only counted: what is
+    played is how many get each arm [K], and nobody is remembered.
+    """
+
+    single: ClassVar[bool] = False
+    counted: ClassVar[bool] = False
 
     @abc.abstractmethod
     def contexts(self, of_users: Context, t: Integer[Array, "T"], conditions: Conditions, horizon: int) -> Context:
@@ -58,6 +65,23 @@ class Crowd(eqx.Module):
     @abc.abstractmethod
     def total(self, recorded: Any) -> Float[Array, ""]:
         """What all users of a step earned."""
+
+    @abc.abstractmethod
+    def whenever_seen(self, paid: Any) -> Any:
+        """What is paid as if all of it were seen at once: an oracle may know it."""
+
+    @abc.abstractmethod
+    def log_prob(
+        self,
+        of_user: Callable[[Context, Any, Any], Any],
+        shares: Callable[[], Float[Array, "K"]],
+        context: Context,
+        drawn: Any,
+        played: Any,
+    ) -> Float[Array, ""]:
+        """The log-probability of what was drawn and played: from that of a user's (context, draw, arm), or from the
+        `shares` of the arms.
+        """
 
     @abc.abstractmethod
     def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:

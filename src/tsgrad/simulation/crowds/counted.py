@@ -1,17 +1,18 @@
 """Users of a step who are only counted: shares of arms, counts, and sums of rewards."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.interpreters.partial_eval import dce_jaxpr
 from jaxtyping import Array, Float, Integer
 
 from tsgrad.laws.counts import binomial, multinomial, rounded
 from tsgrad.policies import AllocatingPolicy, Clock, SamplingPolicy
 from tsgrad.problems import Context, Sums
-from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise, available_arms
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
 from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 from tsgrad.streams import Noise
 
@@ -21,6 +22,8 @@ class Counted(Crowd):
 
     A step costs the same, however many they are.
     """
+
+    counted: ClassVar[bool] = True
 
     def contexts(self, of_users: Context, t: Integer[Array, "T"], conditions: Conditions, horizon: int) -> Context:
         return jax.vmap(lambda t: conditions.applied(Context(), t))(t)
@@ -36,7 +39,7 @@ class Counted(Crowd):
             return None, allocate(users, conditions.floored(shares, context), noise.draw.step(clock.t))
         by_chance = jnp.zeros(model.arms)
         if conditions.floor is not None:
-            there = available_arms(context, model.arms).astype(users.dtype)
+            there = context.there(model.arms).astype(users.dtype)
             assert noise.floor is not None
             floor = noise.floor.step(clock.t)
             number = binomial(users, jnp.sum(there) * conditions.floor, floor.at(0))
@@ -72,6 +75,28 @@ class Counted(Crowd):
 
     def total(self, recorded: Float[Array, ""]) -> Float[Array, ""]:
         return recorded
+
+    def whenever_seen(self, paid: Sums) -> Sums:
+        if paid.users.ndim == 1:
+            return paid
+        # Sums of several delays are added up.
+        count, total = jnp.sum(paid.users, axis=0), jnp.sum(paid.total, axis=0)
+        if paid.scatter is None:
+            return Sums(count, total, None)
+        shift = paid.total / jnp.maximum(paid.users, 1) - total / jnp.maximum(count, 1)
+        return Sums(count, total, jnp.sum(paid.scatter + paid.users * shift**2, axis=0))
+
+    def log_prob(
+        self,
+        of_user: Callable[[Context, Any, Any], Any],
+        shares: Callable[[], Float[Array, "K"]],
+        context: Context,
+        drawn: Any,
+        played: Float[Array, "K"],
+    ) -> Float[Array, ""]:
+        chances = shares()
+        tiny = np.finfo(chances.dtype).tiny
+        return jnp.sum(jnp.where(played > 0, played * jnp.log(jnp.maximum(chances, tiny)), 0))
 
     def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
         evidence = player.model.evidence_of_sums(item.paid)

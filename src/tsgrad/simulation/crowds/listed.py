@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Integer
 from tsgrad.problems import Context
 from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
 from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
-from tsgrad.simulation.crowds.one_user import ONE_USER, decided, value_of_paid, with_delay
+from tsgrad.simulation.crowds.one_user import ONE_USER, decided, log_prob_of_decision, value_of_paid, with_delay
 
 
 class Users(NamedTuple):
@@ -63,6 +63,22 @@ class Listed(Crowd):
     def total(self, recorded: Any) -> Float[Array, ""]:
         return jnp.sum(value_of_paid(recorded))
 
+    def whenever_seen(self, paid: Any) -> Any:
+        return paid
+
+    def log_prob(
+        self,
+        of_user: Callable[[Context, Any, Any], Any],
+        shares: Callable[[], Float[Array, "K"]],
+        context: Context,
+        drawn: Any,
+        played: Users,
+    ) -> Float[Array, ""]:
+        def of_one(context: Context, decided: tuple[Any, Any]) -> Float[Array, ""]:
+            return log_prob_of_decision(of_user, context, *decided)
+
+        return self.summed(of_one, context, Users((drawn, played.arm), played.there))
+
     def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
         there = item.played.there if seen is None else item.played.there & seen
 
@@ -81,3 +97,16 @@ class Listed(Crowd):
 
     def counts(self, played: Users, arms: int) -> Float[Array, "K"]:
         return jnp.sum((played.arm[:, None] == jnp.arange(arms)) & played.there[:, None], axis=0).astype(float)
+
+
+def each_user(played: Any, recorded: Any) -> tuple[Any, Float[Array, "*batch"], Bool[Array, "*batch"]]:
+    """Arm and reward of every user of a record in which they are not only counted, and whether they were there.
+
+    Args:
+        played: what was played, of one user a step [T] or of several [T, n].
+        recorded: what was paid for it, likewise.
+
+    """
+    reward = value_of_paid(recorded)
+    arm, there = played if isinstance(played, Users) else (played, jnp.ones(reward.shape, bool))
+    return arm, reward, there

@@ -1,7 +1,7 @@
 """A step that is one user: how an arm is decided on, what it pays, and when that is seen."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Integer
 
 from tsgrad.policies import SamplingPolicy, Uniform, computed_once
 from tsgrad.problems import Context
-from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise, available_arms
+from tsgrad.simulation.conditions import Conditions, Moment, PolicyNoise
 from tsgrad.simulation.crowds.base import Crowd, Item, Known, Player
 
 
@@ -31,6 +31,8 @@ class Late(NamedTuple):
 class OneUser(Crowd):
     """A step is one user: what is played is an arm, what is paid a reward."""
 
+    single: ClassVar[bool] = True
+
     def contexts(self, of_users: Context, t: Integer[Array, "T"], conditions: Conditions, horizon: int) -> Context:
         return jax.vmap(conditions.applied)(of_users, t)
 
@@ -50,6 +52,19 @@ class OneUser(Crowd):
 
     def total(self, recorded: Any) -> Float[Array, ""]:
         return jnp.asarray(value_of_paid(recorded))
+
+    def whenever_seen(self, paid: Any) -> Any:
+        return paid
+
+    def log_prob(
+        self,
+        of_user: Callable[[Context, Any, Any], Any],
+        shares: Callable[[], Float[Array, "K"]],
+        context: Context,
+        drawn: Any,
+        played: Any,
+    ) -> Float[Array, ""]:
+        return log_prob_of_decision(of_user, context, drawn, played)
 
     def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
         seen_of_it = (item.context, item.played, value_of_paid(item.paid))
@@ -81,10 +96,19 @@ def decided(player: Player, known: Known, context: Context, moment: Moment, nois
     if conditions.floor is None:
         return pseudo_action, arm
     assert noise.floor is not None
-    there = jnp.sum(available_arms(context, model.arms))
+    there = jnp.sum(context.there(model.arms))
     by_chance = noise.floor.uniform(0) < there * conditions.floor
     any_arm = Uniform().act(model, belief, None, context, clock, noise.floor.at(1))
     return Floored(pseudo_action, arm, by_chance), jnp.where(by_chance, any_arm, arm)
+
+
+def log_prob_of_decision(
+    of_user: Callable[[Context, Any, Any], Any], context: Context, drawn: Any, arm: Any
+) -> Float[Array, ""]:
+    """The log-probability of what one user's decision was made from; nothing where chance decided, not the law."""
+    if not isinstance(drawn, Floored):
+        return jnp.asarray(of_user(context, drawn, arm))
+    return jnp.where(drawn.by_chance, 0, of_user(context, drawn.draw, drawn.arm))
 
 
 def with_delay(instance: Any, user: Integer[Array, ""], reward: Float[Array, ""]) -> Any:

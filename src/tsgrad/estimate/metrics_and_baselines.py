@@ -1,7 +1,13 @@
-"""Reward metrics M_t: the return credited to a rollout from step t to the end.
+"""Reward metrics M_t, and baselines B_t that are subtracted from them: what the score is multiplied with.
 
-A metric is admissible where E[M_t | H_{t-1}, pseudo-action_t] is the expected reward from t on; then the gradient is
-unbiased. With an oracle baseline a metric says what the best arms would have earned by its own measure.
+A metric is the return credited to a rollout from step t to the end. It is admissible where E[M_t | H_{t-1},
+pseudo-action_t] is the expected reward from t on; then the gradient is unbiased. With an oracle baseline a metric says
+what the best arms would have earned by its own measure.
+
+A baseline reduces the variance of the gradient. It is admissible where, given H_{t-1}, it is independent of the
+pseudo-action at t: it may read the instance, other rollouts and the past, never what this rollout's draw at t led to.
+
+`q` and `value`, which play on from every step, are in `tsgrad.estimate.look_ahead`.
 """
 
 import abc
@@ -12,9 +18,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from tsgrad.estimate.look_ahead import look_ahead
 from tsgrad.policies import Thompson
-from tsgrad.problems import Context, IndependentArms, Problem, Sums
+from tsgrad.problems import Context, IndependentArms, Problem
 from tsgrad.registry import register
 from tsgrad.simulation import Episode, State, Trajectory, take_step
 
@@ -179,7 +184,7 @@ class PosteriorMean(SeparableMetric):
                 State(belief, None, plays=plays),
                 context,
                 choose=lambda: (None, best),
-                pay=lambda best: all_at_once(instance.pay(t, context, best, plays)),
+                pay=lambda best: instance.crowd.whenever_seen(instance.pay(t, context, best, plays)),
                 crowd=instance.crowd,
             )
             return (later.belief, later.plays), expected
@@ -189,35 +194,63 @@ class PosteriorMean(SeparableMetric):
         return expected
 
 
-@register("q")
-class StateActionValue(Metric):
-    """`q`: the expected reward from here on given the past and the arm, by look-aheads under the model.
+class Baseline(eqx.Module):
+    """A baseline. Subclass it for your own (guide *Add an estimator*), and register it to resume runs that use it.
 
-    Admissible where the model is right, for any number of look-aheads: each starts from a world drawn from the
-    posterior and plays on with the policy, so that its expectation is the state-action value.
+    Class variables state its properties: `coupled` says whether it depends on the metric in use; `compares_rollouts`
+    whether it needs several rollouts of an episode; `reads_world` whether it reads the instance, which
+    world="posterior" draws from the model; `looks_ahead` whether it plays on from every step, `lookaheads` times;
+    `single_users` whether it needs steps of one user each, whose reward is seen before the next step, and no users
+    after the end. No baseline relies on the model: what is independent of the draw at t adds no bias.
     """
 
-    trusts_model: ClassVar[bool] = True
-    single_users: ClassVar[bool] = True
-    looks_ahead: ClassVar[bool] = True
-    lookaheads: int = eqx.field(static=True, default=8)
+    coupled: ClassVar[bool] = True
+    compares_rollouts: ClassVar[bool] = False
+    reads_world: ClassVar[bool] = False
+    looks_ahead: ClassVar[bool] = False
+    single_users: ClassVar[bool] = False
 
-    def values(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).played
-
-    def oracle(self, episode: Episode, rollout: Trajectory) -> Float[Array, "T"]:
-        return look_ahead(episode, rollout, self.lookaheads, first_arm_played=True).best
+    @abc.abstractmethod
+    def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
+        """B_t of every rollout of an episode; `metrics` are the values of the metric in use, of every rollout."""
 
 
-def all_at_once(paid: Any) -> Any:
-    """What is paid, whenever it is seen: an oracle may know it at once. Sums of several delays are added up."""
-    if not isinstance(paid, Sums) or paid.users.ndim == 1:
-        return paid
-    count, total = jnp.sum(paid.users, axis=0), jnp.sum(paid.total, axis=0)
-    if paid.scatter is None:
-        return Sums(count, total, None)
-    shift = paid.total / jnp.maximum(paid.users, 1) - total / jnp.maximum(count, 1)
-    return Sums(count, total, jnp.sum(paid.scatter + paid.users * shift**2, axis=0))
+@register("null")
+class NullBaseline(Baseline):
+    """`null`: nothing. Admissible as a constant is."""
+
+    coupled: ClassVar[bool] = False
+
+    def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
+        return jnp.zeros_like(metrics)
+
+
+@register("oracle")
+class OracleBaseline(Baseline):
+    """`oracle`: what the best arms would have earned in the same instance, by the metric in use.
+
+    Admissible: a function of the instance, and at most of the past before t.
+    """
+
+    reads_world: ClassVar[bool] = True
+
+    def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
+        return jax.vmap(lambda rollout: metric.oracle(episode, rollout))(episode.rollouts)
+
+
+@register("self")
+class SelfPlay(Baseline):
+    """`self`: what the other rollouts of the same episode earned, on average, by the metric in use.
+
+    Admissible: the other rollouts share the instance and no policy noise. Every rollout is a baseline of the others.
+    """
+
+    reads_world: ClassVar[bool] = True
+    compares_rollouts: ClassVar[bool] = True
+
+    def values(self, metric: Metric, episode: Episode, metrics: Float[Array, "R T"]) -> Float[Array, "R T"]:
+        others = metrics.shape[0] - 1
+        return (jnp.sum(metrics, axis=0) - metrics) / others
 
 
 def from_here_on(steps: Float[Array, "T *rest"]) -> Float[Array, "T *rest"]:
