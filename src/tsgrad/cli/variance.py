@@ -45,10 +45,9 @@ def variance(
     options = {} if configuration.estimator is None else configuration.estimator.model_dump()
     known = estimator_pairs(bandit, **{name: options[name] for name in options.keys() - {"metric", "baseline"}})
     conditions = configuration.build_conditions()
+    admitted = admissible(known, bandit, conditions)
     chosen = (
-        {check_choice("pair", name, known): known[name] for name in pairs}
-        if pairs
-        else affordable(admissible(known, bandit, conditions), steps)
+        {check_choice("pair", name, known): known[name] for name in pairs} if pairs else affordable(admitted, steps)
     )
     study = variance_study(
         bandit,
@@ -63,9 +62,11 @@ def variance(
         workers=named_workers(workers),
     )
     print_whole(study.table())
-    left_out = [] if pairs else [name for name in known if name not in chosen]
-    if left_out:
-        typer.echo(f"Left out, because their look-aheads take minutes: {' '.join(left_out)}; name them to have them.")
+    if not pairs:
+        barred = [name for name in known if name not in admitted]
+        slow = [name for name in admitted if name not in chosen]
+        _tell_left_out(barred, "they are not admissible here", "name one to be told why")
+        _tell_left_out(slow, "their look-aheads take minutes", "name them to have them")
     typer.echo(study.advice)
     if out is not None:
         from tsgrad.report.variance_chart import write_variance_chart
@@ -73,3 +74,8 @@ def variance(
         write_text(f"{out}.csv", study.csv())
         for path in [f"{out}.csv", *write_variance_chart(study, out)]:
             typer.echo(f"Wrote {path}")
+
+
+def _tell_left_out(names: list[str], why: str, remedy: str) -> None:
+    if names:
+        typer.echo(f"Left out, because {why}: {' '.join(names)}; {remedy}.")
