@@ -116,16 +116,6 @@ def test_look_aheads_get_fewer_episodes_where_they_play_many_steps(monkeypatch):
     assert report(found, "mean/value").episodes == 256
 
 
-def test_gradients_that_are_no_numbers_are_no_finding(monkeypatch):
-    """A pair whose gradient is NaN looked unbiased."""
-    sample = np.zeros((256, 8))
-    sample[3, 2] = np.nan
-    monkeypatch.setattr(module, "episode_gradients", lambda *_, **__: {"one": sample})
-    message = "the gradient of estimator 'obs/null' is nan in episode 3: study it with precision='float64'"
-    with pytest.raises(tg.BadInput, match=message):
-        tg.variance_study(PROBLEM, POLICY, {"obs/null": tg.Estimator("obs", "null")}, **{**WHERE, "episodes": 256})
-
-
 def test_names_that_look_like_markup(study):
     """Pairs are called what users call them."""
     named = study._replace(pairs=(study.pairs[0]._replace(name="[/x]\x1b[1m"),), reference="[/y]")
