@@ -1,30 +1,20 @@
 """Which estimator to train with: bias, variance and time of every pair of metric and baseline, on the same episodes."""
 
-import contextlib
-import itertools
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count, check_type
-from tsgrad.estimate import (
-    BASELINES,
-    METRICS,
-    Estimator,
-    GradientName,
-    ScoreName,
-    episode_gradients,
-    gradient_engine,
-)
+from tsgrad.estimate import Estimator, episode_gradients, gradient_engine
+from tsgrad.evaluate.pairs import admissible, affordable, estimator_pairs, most_episodes
 from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
-from tsgrad.registry import registered_class
 from tsgrad.simulation import (
     BLOCK,
     EVERY_USER,
@@ -37,8 +27,6 @@ from tsgrad.simulation import (
 )
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
-_LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
-_TOO_MANY_STEPS = 4e7  # a pair of which one block plays more is left out unless it is asked for
 _TURNS, _SHORT = 8, 0.3  # how often to run what takes less than so many seconds, to time it
 
 
@@ -134,39 +122,6 @@ class VarianceStudy(NamedTuple):
         return pair.cost / self.best.cost if self.best.cost > 0 else float("inf" if pair.cost > 0 else 1)
 
 
-def estimator_pairs(
-    problem: AnyProblem,
-    *,
-    rollouts: int | None = None,
-    lookaheads: int | None = None,
-    single_time: bool = False,
-    world: Literal["true", "posterior"] = "true",
-    score: ScoreName = "conditional",
-    gradient: GradientName = "auto",
-) -> dict[str, Estimator]:
-    """All pairs of metric and baseline that the problem admits; options go to those that take them.
-
-    >>> from tsgrad.problems import GaussianBandit
-    >>> len(estimator_pairs(GaussianBandit(arms=2)))
-    20
-    """
-    pairs = {}
-    for metric, baseline in itertools.product(METRICS, BASELINES):
-        kinds = registered_class(metric), registered_class(baseline)
-        if isinstance(problem.model, kinds[0].requires):
-            pairs[f"{metric}/{baseline}"] = Estimator(
-                metric,
-                baseline,
-                rollouts=rollouts if kinds[1].compares_rollouts else None,
-                lookaheads=lookaheads if any(kind.looks_ahead for kind in kinds) else None,
-                single_time=single_time,
-                world=world,
-                gradient=gradient,
-                score=score,
-            )
-    return pairs
-
-
 def variance_study(
     problem: AnyProblem,
     policy: SamplingPolicy,
@@ -207,7 +162,7 @@ def variance_study(
         >>> from tsgrad.policies import ReshapedThompson
         >>> from tsgrad.problems import GaussianBandit
         >>> problem = GaussianBandit(arms=2)
-        >>> pairs = {name: Estimator(*name.split("/")) for name in ("obs/null", "mean/oracle")}
+        >>> pairs = {"obs/null": Estimator("obs", "null"), "mean/oracle": Estimator("mean", "oracle")}
         >>> study = variance_study(problem, ReshapedThompson(problem), pairs, horizon=10, episodes=512)
         >>> study.reference
         'mean/oracle'
@@ -247,7 +202,7 @@ def variance_study(
     }
     gradients = {
         name: _gradients_of(
-            problem, policy, estimator, {**where, "episodes": min(episodes, _most_episodes(estimator, horizon))}
+            problem, policy, estimator, {**where, "episodes": min(episodes, most_episodes(estimator, horizon))}
         )
         for name, estimator in estimators.items()
     }
@@ -271,38 +226,6 @@ def variance_study(
         horizon,
         seed,
     )
-
-
-def admissible(
-    estimators: Mapping[str, Estimator], problem: AnyProblem, conditions: Conditions
-) -> dict[str, Estimator]:
-    """Those that conditions allow."""
-    kept = {}
-    for name, estimator in estimators.items():
-        with contextlib.suppress(BadInput):
-            estimator.check(problem, conditions)
-            kept[name] = estimator
-    return kept
-
-
-def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, Estimator]:
-    """Those whose look-aheads don't take minutes for a single block of episodes."""
-    return {
-        name: estimator
-        for name, estimator in estimators.items()
-        if BLOCK * _look_ahead_steps(estimator, horizon) <= _TOO_MANY_STEPS
-    }
-
-
-def _look_ahead_steps(estimator: Estimator, horizon: int) -> float:
-    """How many steps look-aheads play in an episode."""
-    return float(estimator.rollouts * estimator.lookaheads * horizon * (horizon + 1) / 2)
-
-
-def _most_episodes(estimator: Estimator, horizon: int) -> int:
-    """What bounds the steps that look-aheads play, in whole blocks."""
-    steps = _look_ahead_steps(estimator, horizon)
-    return max(int(_LOOK_AHEAD_STEPS / steps) // BLOCK, 1) * BLOCK if steps else 2**31
 
 
 def _gradients_of(
