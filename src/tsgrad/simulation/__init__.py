@@ -39,6 +39,7 @@ from tsgrad.simulation.workload import (
     Precision,
     Traced,
     Workload,
+    WorkloadExtras,
     WorkloadOptions,
 )
 
@@ -82,6 +83,7 @@ __all__ = [
     "Users",
     "Workers",
     "Workload",
+    "WorkloadExtras",
     "WorkloadOptions",
     "all_workers",
     "check_names",
