@@ -41,25 +41,22 @@ def variance(
     policy = given.policy if isinstance(given, Saved) else given
     if not isinstance(policy, SamplingPolicy):
         raise BadInput(f"policy must be one that training moves, got {type(policy).__name__}")
-    steps = configuration.training.horizon if horizon is None else horizon
+    workload = configuration.build_workload(horizon=horizon, episodes=episodes, seed=seed)
     options = {} if configuration.estimator is None else configuration.estimator.model_dump()
     known = estimator_pairs(bandit, **{name: options[name] for name in options.keys() - {"metric", "baseline"}})
-    conditions = configuration.build_conditions()
-    admitted = admissible(known, bandit, conditions)
+    admitted = admissible(known, bandit, workload["conditions"])
     chosen = (
-        {check_choice("pair", name, known): known[name] for name in pairs} if pairs else affordable(admitted, steps)
+        {check_choice("pair", name, known): known[name] for name in pairs}
+        if pairs
+        else affordable(admitted, workload["horizon"])
     )
     study = variance_study(
         bandit,
         policy,
         chosen,
-        horizon=steps,
-        episodes=episodes,
-        seed=seed,
-        engine="jax" if configuration.training.engine == "jax" else "auto",  # not every pair has a kernel
-        precision=configuration.training.precision,
-        conditions=conditions,
+        engine=configuration.engine_of_others,
         workers=named_workers(workers),
+        **workload,
     )
     print_whole(study.table())
     if not pairs:

@@ -27,7 +27,7 @@ from tsgrad.report.sections import comparison_section, gain_section, headline, k
 from tsgrad.report.summary import Words, summary_section
 from tsgrad.report.traffic import traffic_picture
 from tsgrad.report.words import arm_labels, duration, problem_title, problem_words, recipe_words, spoken_rival
-from tsgrad.simulation import simulate
+from tsgrad.simulation import WorkloadOptions, simulate
 from tsgrad.streams import Purpose
 from tsgrad.training import Configuration, HistoryRow, Run, RunFolder, read_seconds
 
@@ -168,18 +168,8 @@ def _evaluate(
     problem: AnyProblem, policies: dict[str, Policy], configuration: Configuration, *, episodes: int, seed: int
 ) -> Comparison:
     """All policies on the same episodes; without the start where that is plain Thompson sampling."""
-    settings = configuration.training
-    found = compare(
-        problem,
-        policies,
-        horizon=settings.horizon,
-        episodes=episodes,
-        seed=seed,
-        engine="jax" if settings.engine == "jax" else "auto",
-        precision=settings.precision,
-        chunk=settings.chunk,
-        conditions=configuration.build_conditions(),
-    )
+    workload = configuration.build_workload(episodes=episodes, seed=seed)
+    found = compare(problem, policies, engine=configuration.engine_of_others, **workload)
     return found if found.difference(PLAIN, START) != (0.0, 0.0) else found.without(START)
 
 
@@ -225,21 +215,10 @@ def _training(run: Run, comparison: Comparison) -> Section:
 
 def _concerns(run: Run, configuration: Configuration, estimator: Estimator, comparison: Comparison) -> list[Concern]:
     settings = configuration.training
+    batch = configuration.build_workload(episodes=settings.episodes, seed=settings.seed)
+    fresh: WorkloadOptions = {**batch, "purpose": Purpose.EVALUATION}
     at_start, at_end = (
-        gradient(
-            run.problem,
-            policy,
-            estimator,
-            horizon=settings.horizon,
-            episodes=settings.episodes,
-            seed=settings.seed,
-            purpose=Purpose.EVALUATION,
-            engine=settings.engine,
-            precision=settings.precision,
-            chunk=settings.chunk,
-            conditions=run.conditions,
-        )
-        for policy in (run.start, run.last)
+        gradient(run.problem, policy, estimator, engine=settings.engine, **fresh) for policy in (run.start, run.last)
     )
     return [
         *no_gain(*comparison.difference(PLAIN, TRAINED)),
