@@ -21,7 +21,8 @@ from tsgrad.experiments.rivals import RIVALS
 from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
-from tsgrad.simulation import simulate
+from tsgrad.simulation import Workload, ready_for, simulated, simulation_engine
+from tsgrad.streams import Purpose
 from tsgrad.training import RunFolder, TrainingSettings, resume, train
 
 Tell = Callable[[float], object]  # the share of a part that is done
@@ -160,21 +161,16 @@ def _evaluation(plan: Plan, folder: Path, row: str, policy: Callable[[], Policy]
 
 def evaluate(path: Path, policy: Policy, plan: Plan, tell: Callable[[int], object]) -> None:
     """Plays the episodes that are not in the file yet, those of `compare` at the same seed, a piece at a time."""
-    setting = plan.setting
-    found = read_evaluation(path, policy, plan)
-    while (done := 0 if found is None else len(found.regret)) < plan.evaluation_episodes:
-        piece = Played.of(
-            simulate(
-                setting.problem,
-                policy,
-                horizon=setting.horizon,
-                episodes=min(PIECE, plan.evaluation_episodes - done),
-                seed=plan.evaluation_seed,
-                first_episode=done,
-            )
-        )
-        found = piece if found is None else found.and_then(piece)
-        arrays = {**found._asdict(), "of": _fingerprint(policy, plan)}
+    problem, horizon, episodes = plan.setting.problem, plan.setting.horizon, plan.evaluation_episodes
+    whole = Workload(horizon=horizon, episodes=episodes, seed=plan.evaluation_seed, purpose=Purpose.EVALUATION)
+    ready = ready_for(problem, policy, whole)
+    engine = simulation_engine(problem, ready)
+    found, fingerprint = read_evaluation(path, policy, plan), _fingerprint(policy, plan)
+    while (done := 0 if found is None else len(found.regret)) < episodes:
+        piece = whole.part(first_episode=done, episodes=min(PIECE, episodes - done))
+        played = Played.of(simulated(engine, ready, piece))
+        found = played if found is None else found.and_then(played)
+        arrays = {**found._asdict(), "of": fingerprint}
         write_whole(path, lambda file, arrays=arrays: np.savez(file, **arrays))  # type: ignore[misc]
         tell(len(found.regret))
 
