@@ -18,7 +18,7 @@ from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput
 from tsgrad.evaluate import Comparison, Played, PolicyResult
 from tsgrad.experiments.parts import evaluation_file, policies, read_bound, read_evaluation, run_folder
-from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Moment, Plan, PlannedTraining, Recipe, policies_of
+from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Moment, Plan, PlannedTraining, Recipe
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
 from tsgrad.policies import ReshapedGaussian, SamplingPolicy
@@ -109,9 +109,9 @@ class Findings(_Record):
             raise ValueError("rows without their policy or training")
         return self
 
-    def row(self, name: str) -> Row:
-        """A row by its name."""
-        return {row.name: row for row in self.rows}[name]
+    def row_of(self, training: str, moment: Moment) -> Row | None:
+        """The row of a training, by its name: of the policy at its end, or of the one selected; None if not there."""
+        return {(row.training, row.moment): row for row in self.rows}.get((training, moment))
 
     def training(self, row: Row) -> Training | None:
         """The training that a row is of."""
@@ -176,13 +176,9 @@ def _findings(
     plan: Plan, folder: Path, runs: dict[PlannedTraining, Run], rivals: Iterable[str], played: dict[str, Played]
 ) -> Findings:
     """The findings of some trainings and rivals, by the titles of trainings: which recipe it is, the caption says."""
-    rows = {
-        policies_of(training.title)[moment]: row
-        for training in runs
-        for moment, row in policies_of(training.name).items()
-    }
+    trained = {policy.title: played[policy.name] for policy in plan.trained_policies if policy.training in runs}
     comparison = Comparison.of(
-        {**{row: played[file] for row, file in rows.items()}, **{rival: played[rival] for rival in rivals}},
+        {**trained, **{rival: played[rival] for rival in rivals}},
         horizon=plan.setting.horizon,
         seed=plan.evaluation_seed,
         reference=PLAIN,
@@ -197,8 +193,7 @@ def _findings(
 
 def paper_rows(plan: Plan, comparison: Comparison) -> list[Row]:
     """Which training each policy of a comparison is of, and how it compares with the paper."""
-    titles = (*plan.setting.trained, STABLE)
-    trained = {row: (title, moment) for title in titles for moment, row in policies_of(title).items()}
+    trained = {policy.title: (policy.training.title, policy.moment) for policy in plan.trained_policies}
     rows = []
     for name, found in comparison.policies.items():
         training, moment = trained.get(name, (None, None))
