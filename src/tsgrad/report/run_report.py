@@ -1,7 +1,6 @@
 """The report of a training run, from its folder: the run is read, its policies are tried on fresh episodes."""
 
 import platform
-import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -141,8 +140,8 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
     names: dict[str, list[str]] = {}  # by the reason, without its details: many share one
-    for name, reason in others.left_out.items():
-        names.setdefault(re.split("[:;] ", reason)[0], []).append(spoken_rival(name))
+    for name, refusal in others.left_out.items():
+        names.setdefault(refusal.reason, []).append(spoken_rival(name))
     reasons = "; ".join(f"{', '.join(missing)} ({reason})" for reason, missing in names.items())
     missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
