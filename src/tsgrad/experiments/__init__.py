@@ -3,7 +3,6 @@
 from tsgrad.experiments.plan import STABLE, Moment, policy_name
 from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress, do_apart
 from tsgrad.experiments.results import (
-    CurvePoint,
     Findings,
     NullCurves,
     PullsAt,
@@ -22,7 +21,6 @@ __all__ = [
     "SETTINGS",
     "STABLE",
     "STEPS",
-    "CurvePoint",
     "Findings",
     "Moment",
     "NullCurves",

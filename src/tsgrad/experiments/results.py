@@ -25,7 +25,7 @@ from tsgrad.policies import ReshapedGaussian, SamplingPolicy
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
 from tsgrad.streams import Purpose
-from tsgrad.training import HistoryRow, Run, RunFolder
+from tsgrad.training import HistoryRow, Run, RunFolder, plain_meta_parameters
 
 SAME = 2.0  # combined standard errors within which a regret is called the same as the printed one
 LIBRARIES = ("tsgrad", "jax", "numpy", "optax", "scipy")
@@ -34,15 +34,6 @@ Verdict = Literal["better", "same", "worse"]
 
 class _Record(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class CurvePoint(_Record):
-    """The policy after `iteration` updates, as training measured it; None where it was not measured."""
-
-    iteration: int
-    regret: float | None  # on its training batch
-    standard_error: float | None
-    validation_regret: float | None
 
 
 class Training(_Record):
@@ -54,13 +45,12 @@ class Training(_Record):
     recipe: Recipe
     folder: str  # of the run, relative to the folder of results.json
     settings: dict[str, Any]  # the [training] table: episodes, iterations, learning_rate, seed, engine...
-    history: list[CurvePoint]
+    history: Annotated[  # without meta-parameters, which are in the run's own folder
+        list[HistoryRow], pydantic.PlainSerializer(lambda history: [row._asdict() for row in history])
+    ]
     start: dict[str, Any]  # meta-parameters before, in the paper's units: a number or one per arm
     last: dict[str, Any]  # at the end of training
     selected: dict[str, Any]  # of the policy selected on validation episodes
-    improved: bool
-    gain: float  # of the selected policy over the start, paired, on episodes of its own
-    gain_standard_error: float
 
 
 class Row(_Record):
@@ -147,7 +137,9 @@ def read_results(path: str | Path) -> Results:
     try:
         return Results.model_validate(read_json(path, "results")["results"])
     except (KeyError, pydantic.ValidationError):
-        raise BadInput(f"{path} does not hold what this version of tsgrad writes: reproduce again") from None
+        raise BadInput(
+            f"{path} does not hold what this version of tsgrad writes: reproduce again with --resume"
+        ) from None
 
 
 def assemble(plan: Plan, folder: Path) -> Results:
@@ -262,21 +254,10 @@ def _training(folder: Path, training: PlannedTraining, run: Run) -> Training:
             **configuration.training.model_dump(exclude_none=True),
             "rollouts": estimator.rollouts,
         },
-        history=[
-            CurvePoint(
-                iteration=row.iteration,
-                regret=row.regret,
-                standard_error=row.regret_standard_error,
-                validation_regret=row.validation_regret,
-            )
-            for row in run.history
-        ],
-        start=_lists(run.start),
-        last=_lists(run.last),
-        selected=_lists(run.policy),
-        improved=run.improved,
-        gain=run.gain,
-        gain_standard_error=run.gain_standard_error,
+        history=[row._replace(meta_parameters={}) for row in run.history],
+        start=plain_meta_parameters(run.start),
+        last=plain_meta_parameters(run.last),
+        selected=plain_meta_parameters(run.policy),
     )
 
 
@@ -308,7 +289,3 @@ def _policy_at(run: Run, iteration: int) -> SamplingPolicy:
         log_precision_ratio=np.log(values["precision_ratio"]),
         decay=values["decay"],
     )
-
-
-def _lists(policy: SamplingPolicy) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}

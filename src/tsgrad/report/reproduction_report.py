@@ -26,7 +26,7 @@ from tsgrad.report.concerns import end_worse, still_falling
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section, Table, TableRow
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.words import arm_labels, capital, duration, listing, problem_words, recipe_words, spoken_rival
-from tsgrad.training import read_seconds
+from tsgrad.training import read_seconds, training_curve, validation_curve
 
 OURS = "our recipe"
 PREFERRED = (STABLE, "mean/self", "mean/oracle")  # trainings that a report is about, the first that is there
@@ -242,7 +242,7 @@ def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
     for setting, results in reproduced.items():
         for training in results.trainings:
             name = f"{setting} {spoken_training(training)}".strip()
-            checks = [point.validation_regret for point in training.history if point.validation_regret is not None]
+            checks = [regret for _, regret in validation_curve(training.history)]
             falling += [name] * bool(still_falling(checks))
             last, selected = results.row_of(training.name, "last"), results.row_of(training.name, "selected")
             if last is not None and selected is not None:
@@ -287,8 +287,7 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
 
 
 def _curve(training: Training) -> training_charts.Curve:
-    points = [(point.iteration, point.regret) for point in training.history if point.regret is not None]
-    return training_charts.Curve.through(points)
+    return training_charts.Curve.through(training_curve(training.history))
 
 
 def _training_of(results: Results, row: Row) -> Training:

@@ -28,7 +28,7 @@ from tsgrad.report.traffic import traffic_picture
 from tsgrad.report.words import arm_labels, duration, problem_title, problem_words, recipe_words, spoken_rival
 from tsgrad.simulation import WorkloadOptions, simulate
 from tsgrad.streams import Purpose
-from tsgrad.training import Configuration, HistoryRow, Run, RunFolder, read_seconds
+from tsgrad.training import Configuration, Run, RunFolder, read_seconds, training_curve, validation_curve
 
 EPISODES = 10_000
 EXAMPLES = 255  # experiments, of which the median one is shown
@@ -172,14 +172,10 @@ def _evaluate(
     return found if found.difference(PLAIN, START) != (0.0, 0.0) else found.without(START)
 
 
-def _checks(history: list[HistoryRow]) -> list[tuple[int, float]]:
-    return [(row.iteration, row.validation_regret) for row in history if row.validation_regret is not None]
-
-
 def _training(run: Run, comparison: Comparison) -> Section:
-    measured = [(row.iteration, row.regret) for row in run.history if row.regret is not None]
+    measured = training_curve(run.history)
     curve = training_charts.Curve.through(measured)
-    checks = _checks(run.history)
+    checks = validation_curve(run.history)
     selected = min(checks, key=lambda check: check[1])
     rivals = {name: regret for name, regret in comparison.regret.items() if name not in (TRAINED, LAST)}
     digits = decimals_at(comparison.regret[PLAIN])
@@ -221,7 +217,7 @@ def _concerns(run: Run, configuration: Configuration, estimator: Estimator, comp
     )
     return [
         *no_gain(*comparison.difference(PLAIN, TRAINED)),
-        *still_falling([regret for _, regret in _checks(run.history)]),
+        *still_falling([regret for _, regret in validation_curve(run.history)]),
         *end_worse(comparison.regret[TRAINED], *comparison.difference(LAST, TRAINED)),
         *suspicious_gradients(at_start.names, at_start.standard_error, at_end.standard_error),
     ]

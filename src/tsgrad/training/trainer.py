@@ -22,7 +22,7 @@ from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
 from tsgrad.training.optimizer import build_ascent, is_natural
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
-from tsgrad.training.run import HistoryRow, Run
+from tsgrad.training.run import HistoryRow, Run, plain_meta_parameters
 from tsgrad.training.settings import Configuration, EstimatorSettings, TrainingSettings
 
 # A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
@@ -207,7 +207,7 @@ class Trainer:
             regret_standard_error=found.regret_standard_error,
             gradient_norm=float(np.linalg.norm(found.mean)),
             validation_regret=measured,
-            meta_parameters=_lists(policy),
+            meta_parameters=plain_meta_parameters(policy),
         )
         return row, state._replace(iteration=state.iteration + 1, vector=vector, optimizer=optimizer)
 
@@ -278,7 +278,7 @@ class Trainer:
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
-        end = HistoryRow(state.iteration, None, None, None, end_regret, _lists(last))
+        end = HistoryRow(state.iteration, None, None, None, end_regret, plain_meta_parameters(last))
         return Run(
             policy=selected if improved else self.policy,
             last=last,
@@ -300,7 +300,3 @@ class Trainer:
                 f"the {what} of {self.names[wrong[0]]} is {values[wrong[0]]} at iteration {iteration}:"
                 " lower learning_rate, set clip_norm, or use precision='float64'"
             )
-
-
-def _lists(policy: SamplingPolicy) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
