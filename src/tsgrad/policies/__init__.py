@@ -21,6 +21,7 @@ from tsgrad.policies.base import (
     with_parameters,
 )
 from tsgrad.policies.bonus import Bonus, BonusThompson
+from tsgrad.policies.bonus_surface import BonusSurface
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.pretrained import pretrained
 from tsgrad.policies.recurrent import RecurrentPolicy, RecurrentThompson
@@ -60,6 +61,7 @@ __all__ = [
     "BatchKnowledgeGradient",
     "BayesUCB",
     "Bonus",
+    "BonusSurface",
     "BonusThompson",
     "Clock",
     "Experiment",

@@ -13,7 +13,7 @@ from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, int
 from tsgrad.experiments import Rivals, applicable_rivals, rivals_of_experiments
 from tsgrad.live import robustness as measured
 from tsgrad.live.scenarios import has_scenarios
-from tsgrad.policies import Bonus, Policy, Thompson
+from tsgrad.policies import BonusSurface, Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
@@ -97,7 +97,7 @@ def run_report(
     sections += [
         gain_section(comparison, TRAINED, labels),
         bonus_section(run.policy, least_left=int(run.conditions.sizes(horizon)[-1]))
-        if isinstance(run.policy, Bonus)
+        if isinstance(run.policy, BonusSurface)
         else meta_parameter_section(
             run.start.meta_parameters(),
             run.policy.meta_parameters(),
