@@ -7,8 +7,8 @@ import numpy as np
 
 import tsgrad as tg
 from tsgrad.experiments import Findings, NullCurves, PullsAt, Results, Training, setting_named
+from tsgrad.experiments.assembly import paper_rows
 from tsgrad.experiments.plan import Plan
-from tsgrad.experiments.results import paper_rows
 from tsgrad.registry import to_data
 
 PAIRS = ("obs/null", "mean/oracle", "mean/self")

@@ -1,7 +1,8 @@
 """Evaluation: policies on common episodes, the regret that none of them can go below, and what estimators cost."""
 
 from tsgrad.evaluate.bounds import FEWEST_EPISODES, BoundKind, RegretBound, regret_bound
-from tsgrad.evaluate.comparison import Comparison, compare
+from tsgrad.evaluate.comparing import compare
+from tsgrad.evaluate.comparison import Comparison
 from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
 from tsgrad.evaluate.optimum import optimal_regret
 from tsgrad.evaluate.pairs import admissible, affordable, estimator_pairs

@@ -1,7 +1,8 @@
 """Many runs: the paper's numerical section made again, and sweeps over fields of a configuration."""
 
 from tsgrad.experiments.plan import STABLE, Moment, policy_name
-from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress, do_apart
+from tsgrad.experiments.reproduction import Reproduction, do_apart
+from tsgrad.experiments.reproduction_progress import ReproductionProgress
 from tsgrad.experiments.results import (
     Findings,
     NullCurves,
