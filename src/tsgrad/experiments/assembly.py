@@ -15,11 +15,11 @@ from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan, PlannedTraining
 from tsgrad.experiments.results import Findings, NullCurves, PullsAt, Results, Row, Training, Verdict
 from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
-from tsgrad.policies import ReshapedGaussian, SamplingPolicy
+from tsgrad.policies import ReshapedGaussian, SamplingPolicy, plain_meta_parameters
 from tsgrad.registry import to_data
 from tsgrad.simulation import simulate
 from tsgrad.streams import Purpose
-from tsgrad.training import HistoryRow, Run, RunFolder, plain_meta_parameters
+from tsgrad.training import HistoryRow, Run, RunFolder
 
 SAME = 2.0  # combined standard errors within which a regret is called the same as the printed one
 LIBRARIES = ("tsgrad", "jax", "numpy", "optax", "scipy")

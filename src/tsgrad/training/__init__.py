@@ -2,7 +2,7 @@
 
 from tsgrad.training.begin import resume, train, train_configuration
 from tsgrad.training.folder import RunFolder, add_seconds, read_seconds
-from tsgrad.training.run import HistoryRow, Run, plain_meta_parameters, training_curve, validation_curve
+from tsgrad.training.run import HistoryRow, Run, training_curve, validation_curve
 from tsgrad.training.settings import (
     Configuration,
     TrainingSettings,
@@ -19,7 +19,6 @@ __all__ = [
     "TrainingSettings",
     "add_seconds",
     "checked_configuration",
-    "plain_meta_parameters",
     "read_configuration",
     "read_seconds",
     "read_tables",

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from tsgrad.artefact import write_json
 from tsgrad.evaluate.digits import common_decimals
 from tsgrad.policies import SamplingPolicy
@@ -41,11 +39,6 @@ def training_curve(history: Sequence[HistoryRow]) -> list[tuple[int, float]]:
 def validation_curve(history: Sequence[HistoryRow]) -> list[tuple[int, float]]:
     """Iterations with the regret on validation episodes, where it was measured."""
     return [(row.iteration, row.validation_regret) for row in history if row.validation_regret is not None]
-
-
-def plain_meta_parameters(policy: SamplingPolicy) -> dict[str, Any]:
-    """Meta-parameters in the paper's units, as plain data: a number, or lists of them."""
-    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
 
 
 class Run(NamedTuple):

@@ -13,7 +13,13 @@ from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, gradient_used, score_used
 from tsgrad.evaluate import compare
-from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
+from tsgrad.policies import (
+    SamplingPolicy,
+    parameter_names,
+    parameter_vector,
+    plain_meta_parameters,
+    with_parameters,
+)
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
 from tsgrad.simulation import Conditions, Workers, Workload, ready_for, simulated, simulation_engine
@@ -22,7 +28,7 @@ from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.natural import has_trust, with_less_trust
 from tsgrad.training.optimizer import build_ascent, is_natural
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
-from tsgrad.training.run import HistoryRow, Run, plain_meta_parameters
+from tsgrad.training.run import HistoryRow, Run
 from tsgrad.training.settings import Configuration, EstimatorSettings, TrainingSettings
 
 # A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
