@@ -86,10 +86,11 @@ def diagnoses(problem: Any, repeats: int, episodes: int = 256) -> dict[str, floa
 
 
 def _seen(problem: Any, policy: Any, episodes: int, seed: int) -> Seen:
-    where: dict[str, Any] = {"horizon": 5, "episodes": episodes, "seed": seed, "trajectories": True}
-    played = tg.simulate(problem, policy, **where).trajectories
+    where: dict[str, Any] = {"horizon": 5, "episodes": episodes, "seed": seed}
+    played = tg.simulate(problem, policy, trajectories=True, **where).trajectories
     assert played is not None
-    return Seen.of(problem, policy, tg.Recorded.of(played), seed, "float32")
+    workload = tg.Workload(purpose=tg.Purpose.EVALUATION, **where)
+    return Seen.of(problem, policy, tg.Recorded.of(played), workload)
 
 
 def main() -> None:

@@ -102,7 +102,8 @@ def measured(name: str, episodes: int, out: Path) -> dict[str, Any]:
     ):
         policies[family], seconds[family] = trained(problem, start, horizon, out / f"{name}-{family}", **options)
         print(name, family, "trained,", seconds[family], "s", flush=True)
-    found: dict[str, Any] = {"seconds of training": seconds, "left out": rivals.left_out}
+    left_out = {rival: str(refusal) for rival, refusal in rivals.left_out.items()}
+    found: dict[str, Any] = {"seconds of training": seconds, "left out": left_out}
     options = {"horizon": horizon, "seed": 2024}
     bonus = tg.simulate(problem, policies["bonus"], episodes=episodes, **options).regret
     for rival, policy in policies.items():

@@ -16,8 +16,8 @@ import numpy as np
 import tsgrad as tg
 from measure import write
 from tsgrad.experiments import Printed, Setting, setting_named
+from tsgrad.experiments.assembly import compared_with_print
 from tsgrad.experiments.plan import Plan
-from tsgrad.experiments.results import compared_with_print
 from tsgrad.experiments.settings import paper_estimator
 
 SEEDS = range(5)

@@ -208,6 +208,35 @@ def test_variance(trained, tmp_path, monkeypatch, capsys):
     assert "did you mean 'mean/self'?" in errors
 
 
+def test_variance_says_of_each_pair_why_it_is_left_out(tmp_path, monkeypatch, capsys):
+    """A posterior that is an approximation rules pairs out however long one waits; look-aheads do so by their time."""
+    import tsgrad.evaluate
+
+    studied = []
+
+    def study(problem, policy, estimators, *, horizon, **_):
+        studied.extend(estimators)
+        pairs = [tsgrad.evaluate.PairReport(name, "jax", 256, 1.0, 0.1, 1.0, 0.0, 0.1, 0.0) for name in estimators]
+        return tsgrad.evaluate.VarianceStudy(tuple(pairs), "obs/null", 3.0, horizon, 0)
+
+    monkeypatch.setattr(tsgrad.evaluate, "variance_study", study)
+    path = tmp_path / "logistic.toml"
+    path.write_text('[problem]\nkind = "logistic"\nfeatures = [[1.0], [-1.0]]\n\n[training]\nhorizon = 5000\n')
+    code, output, _ = run_main(["variance", path], monkeypatch, capsys)
+    assert code == 0
+    left_out = {line.partition(": ")[0]: line.partition(": ")[2] for line in output.splitlines() if "Left out" in line}
+    assert left_out == {
+        "Left out, because they are not admissible here": "bayes/null bayes/oracle bayes/self bayes/value q/null"
+        " q/oracle q/self q/value; name one to be told why.",
+        "Left out, because their look-aheads take minutes": "obs/value mean/value; name them to have them.",
+    }
+    assert studied == ["obs/null", "obs/oracle", "obs/self", "mean/null", "mean/oracle", "mean/self"]
+    monkeypatch.undo()
+    code, _, errors = run_main(["variance", path, "bayes/null", "obs/null"], monkeypatch, capsys)
+    assert (code, errors.count("\n")) == (2, 1)
+    assert "relies on the posterior of LogisticBandit, which is an approximation" in errors
+
+
 def test_version(monkeypatch, capsys):
     from importlib.metadata import version
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 import tsgrad as tg
 from false_alarms import z_bound
-from tsgrad.evaluate import comparison as module
+from tsgrad.evaluate import comparing as module
 from tsgrad.evaluate.tables import as_text
 from tsgrad.policies import Memoryless, parameter_vector, with_parameters
 from tsgrad.simulation import Episodes

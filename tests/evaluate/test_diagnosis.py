@@ -6,7 +6,8 @@ from scipy import stats
 
 import tsgrad as tg
 from false_alarms import z_bound
-from tsgrad.evaluate.diagnosis import Diagnosis, _gradient_test
+from tsgrad.evaluate.diagnosis import Diagnosis
+from tsgrad.evaluate.gradient_test import gradient_test
 from tsgrad.evaluate.innovations import LEAST_P, innovations, p_of_permutations
 
 RIGHT = tg.GaussianBandit(arms=3, prior_mean=[0.5, 0.0, 0.0], noise_std=[1.0, 1.0, 2.0])
@@ -74,7 +75,7 @@ def test_permutations_have_their_level_also_where_an_episode_goes_together():
 
 def test_a_bias_is_no_share_of_a_gradient_that_is_zero():
     noise = np.array([[1.0], [-1.0]] * 50)
-    test = _gradient_test({"obs": noise, "bayes": 1 + 1.1 * noise, "model": noise}, None, ("decay",))
+    test = gradient_test({"obs": noise, "bayes": 1 + 1.1 * noise, "model": noise}, None, ("decay",))
     assert test.relative_size is None
     told = str(Diagnosis(test, [], p_innovations=1.0, level=0.05, episodes=100))
     assert "most clearly in decay (+1, s.e. 0.01); the gradient itself can't be told from zero." in told

@@ -24,9 +24,9 @@ from tsgrad.experiments import (
     read_results,
     setting_table,
 )
+from tsgrad.experiments.assembly import null_curves
 from tsgrad.experiments.parts import PIECE, evaluate, policies, read_bound, read_evaluation
 from tsgrad.experiments.plan import AS_PRINTED, Plan
-from tsgrad.experiments.results import null_curves
 from tsgrad.experiments.tables import csv_table, latex_table, markdown_table
 from tsgrad.report import without_clock, write_reproduction_report
 from tsgrad.training import HistoryRow, read_seconds

@@ -41,5 +41,6 @@ def test_rivals_that_are_left_out_say_why():
     rivals = applicable_rivals(tg.BernoulliBandit(arms=3), 1000)
     assert list(rivals.ready) == ["Bayes-UCB"]
     assert set(rivals.left_out) == {"OGI", "IDS", "OGI-T", "Gittins", "KG"}
-    assert "horizon must be smaller for a table of indices" in rivals.left_out["Gittins"]
-    assert "is not defined for BernoulliBandit" in rivals.left_out["KG"]
+    assert rivals.left_out["Gittins"].reason == "horizon must be smaller for a table of indices"
+    assert rivals.left_out["KG"].reason == "policy KnowledgeGradient is not defined for BernoulliBandit"
+    assert "; rivals that are: " in str(rivals.left_out["KG"])

@@ -6,9 +6,9 @@ from importlib.metadata import version
 import numpy as np
 
 import tsgrad as tg
-from tsgrad.experiments import CurvePoint, Findings, NullCurves, PullsAt, Results, Training, setting_named
+from tsgrad.experiments import Findings, NullCurves, PullsAt, Results, Training, setting_named
+from tsgrad.experiments.assembly import paper_rows
 from tsgrad.experiments.plan import Plan
-from tsgrad.experiments.results import paper_rows
 from tsgrad.registry import to_data
 
 PAIRS = ("obs/null", "mean/oracle", "mean/self")
@@ -36,15 +36,6 @@ def example_results(*, setting="hetero", pairs=PAIRS, iterations=10, episodes=25
             **options,
         )
         policies |= {pair: run.last, f"{pair} (selected)": run.policy}
-        history = [
-            CurvePoint(
-                iteration=row.iteration,
-                regret=row.regret,
-                standard_error=row.regret_standard_error,
-                validation_regret=row.validation_regret,
-            )
-            for row in run.history
-        ]
         trainings.append(
             Training(
                 name=pair,
@@ -53,13 +44,10 @@ def example_results(*, setting="hetero", pairs=PAIRS, iterations=10, episodes=25
                 recipe="paper",
                 folder=f"runs/{metric}-{baseline}",
                 settings=options,
-                history=history,
+                history=[row._replace(meta_parameters={}) for row in run.history],
                 start=plain(run.start),
                 last=plain(run.last),
                 selected=plain(run.policy),
-                improved=run.improved,
-                gain=run.gain,
-                gain_standard_error=run.gain_standard_error,
             )
         )
     policies["TS"] = tg.Thompson()

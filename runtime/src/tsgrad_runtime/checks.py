@@ -14,12 +14,18 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 class BadInput(ValueError):
     """An argument, a setting or a file is not what it must be; the message is one line and says what to change.
 
+    `reason` is the message without its `detail`, for pages that list what was refused: many share a reason.
+
     >>> str(BadInput("episodes must be a number, got [[1]   [2]]"))
     'episodes must be a number, got [[1] [2]]'
+    >>> error = BadInput("the table is too large", detail=": 9 entries, at most 8 are kept")
+    >>> print(error, "|", error.reason)
+    the table is too large: 9 entries, at most 8 are kept | the table is too large
     """
 
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(str(message).split()))
+    def __init__(self, message: str, *, detail: str = "") -> None:
+        super().__init__(" ".join(f"{message}{detail}".split()))
+        self.reason = " ".join(str(message).split())
 
 
 def check_count(name: str, value: Any, *, least: int, most: int | None = None) -> int:

@@ -49,18 +49,14 @@ def compare(
     comparison = run_comparison(
         configuration.build_problem(),
         compared,
-        horizon=configuration.training.horizon if horizon is None else horizon,
-        episodes=episodes,
-        seed=seed,
         reference=reference,
         bound=None if bound == "none" else bound,  # type: ignore[arg-type]  # names are checked there
         to_precision=to_precision,
         most_episodes=most_episodes,
         timing=timing,
-        engine="jax" if configuration.training.engine == "jax" else "auto",  # not every policy has a kernel
-        precision=configuration.training.precision,
-        conditions=configuration.build_conditions(),
+        engine=configuration.engine_of_others,
         workers=named_workers(workers),
+        **configuration.build_workload(horizon=horizon, episodes=episodes, seed=seed),
     )
     for path, write in (  # before anything is printed: a reader of the output may go away
         (csv, comparison.to_csv),

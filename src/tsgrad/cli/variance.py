@@ -41,31 +41,29 @@ def variance(
     policy = given.policy if isinstance(given, Saved) else given
     if not isinstance(policy, SamplingPolicy):
         raise BadInput(f"policy must be one that training moves, got {type(policy).__name__}")
-    steps = configuration.training.horizon if horizon is None else horizon
+    workload = configuration.build_workload(horizon=horizon, episodes=episodes, seed=seed)
     options = {} if configuration.estimator is None else configuration.estimator.model_dump()
     known = estimator_pairs(bandit, **{name: options[name] for name in options.keys() - {"metric", "baseline"}})
-    conditions = configuration.build_conditions()
+    admitted = admissible(known, bandit, workload["conditions"])
     chosen = (
         {check_choice("pair", name, known): known[name] for name in pairs}
         if pairs
-        else affordable(admissible(known, bandit, conditions), steps)
+        else affordable(admitted, workload["horizon"])
     )
     study = variance_study(
         bandit,
         policy,
         chosen,
-        horizon=steps,
-        episodes=episodes,
-        seed=seed,
-        engine="jax" if configuration.training.engine == "jax" else "auto",  # not every pair has a kernel
-        precision=configuration.training.precision,
-        conditions=conditions,
+        engine=configuration.engine_of_others,
         workers=named_workers(workers),
+        **workload,
     )
     print_whole(study.table())
-    left_out = [] if pairs else [name for name in known if name not in chosen]
-    if left_out:
-        typer.echo(f"Left out, because their look-aheads take minutes: {' '.join(left_out)}; name them to have them.")
+    if not pairs:
+        barred = [name for name in known if name not in admitted]
+        slow = [name for name in admitted if name not in chosen]
+        _tell_left_out(barred, "they are not admissible here", "name one to be told why")
+        _tell_left_out(slow, "their look-aheads take minutes", "name them to have them")
     typer.echo(study.advice)
     if out is not None:
         from tsgrad.report.variance_chart import write_variance_chart
@@ -73,3 +71,8 @@ def variance(
         write_text(f"{out}.csv", study.csv())
         for path in [f"{out}.csv", *write_variance_chart(study, out)]:
             typer.echo(f"Wrote {path}")
+
+
+def _tell_left_out(names: list[str], why: str, remedy: str) -> None:
+    if names:
+        typer.echo(f"Left out, because {why}: {' '.join(names)}; {remedy}.")

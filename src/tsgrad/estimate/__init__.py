@@ -2,7 +2,7 @@
 
 from tsgrad.estimate.estimator import BASELINES, METRICS, Estimator, GradientName, ScoreName, described
 from tsgrad.estimate.gradient_blocks import Gradient, estimated_gradient, gradient_engine
-from tsgrad.estimate.gradients import episode_gradients, gradient
+from tsgrad.estimate.gradients import episode_gradients, every_gradient, gradient, ready_for_gradient
 from tsgrad.estimate.look_ahead import StateActionValue, ValueFunction
 from tsgrad.estimate.metrics_and_baselines import (
     Baseline,
@@ -44,11 +44,13 @@ __all__ = [
     "described",
     "episode_gradients",
     "estimated_gradient",
+    "every_gradient",
     "gradient",
     "gradient_engine",
     "gradient_from_episodes",
     "gradient_used",
     "log_likelihood",
+    "ready_for_gradient",
     "recorded_gradients",
     "score_used",
     "weighted_score",

@@ -12,7 +12,7 @@ from tsgrad.estimate.gradient_blocks import Gradient, estimated_gradient, gradie
 from tsgrad.estimate.pathwise import gradient_used
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem
-from tsgrad.simulation import LOCAL, EngineName, Workers, Workload, WorkloadOptions, check_workers, ready_for
+from tsgrad.simulation import LOCAL, Engine, EngineName, Workers, Workload, WorkloadOptions, check_workers, ready_for
 from tsgrad.streams import Purpose
 
 
@@ -57,7 +57,7 @@ def gradient(
     """
     checked = Workload.of(Purpose.TRAINING, workload)
     check_workers(workers)
-    ready = _checked(problem, policy, (estimator,), checked)
+    ready = ready_for_gradient(problem, policy, (estimator,), checked)
     computing = gradient_engine(
         problem,
         ready,
@@ -116,16 +116,24 @@ def episode_gradients(
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     check_workers(workers)
     chosen = tuple(estimators.values())
-    ready = _checked(problem, policy, chosen, checked)
+    ready = ready_for_gradient(problem, policy, chosen, checked)
     computing = gradient_engine(
         problem, ready, chosen, engine=engine, every_episode=True, conditions=checked.conditions, workers=workers
     )
-    gradients = np.concatenate(list(computing.blocks(ready, checked)))[: checked.episodes].astype(np.float64)
-    check_finite_results("gradient", gradients)
+    gradients = every_gradient(computing, ready, checked)
     return {name: gradients[:, index] for index, name in enumerate(estimators)}
 
 
-def _checked(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...], workload: Workload) -> Any:
+def every_gradient(engine: Engine, policy: SamplingPolicy, workload: Workload) -> FloatArray:
+    """Each episode's gradients [N, E, P] at a prepared policy, by an engine that was chosen for every episode."""
+    gradients = np.concatenate(list(engine.blocks(policy, workload)))[: workload.episodes].astype(np.float64)
+    check_finite_results("gradient", gradients)
+    return gradients
+
+
+def ready_for_gradient(
+    problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[Estimator, ...], workload: Workload
+) -> Any:
     """The policy made ready, once policy, estimators and workload fit the problem."""
     if not estimators:
         raise BadInput("estimators must name at least one estimator, got none")

@@ -1,12 +1,14 @@
 """Evaluation: policies on common episodes, the regret that none of them can go below, and what estimators cost."""
 
 from tsgrad.evaluate.bounds import FEWEST_EPISODES, BoundKind, RegretBound, regret_bound
-from tsgrad.evaluate.comparison import Comparison, compare
+from tsgrad.evaluate.comparing import compare
+from tsgrad.evaluate.comparison import Comparison
 from tsgrad.evaluate.diagnosis import Diagnosis, diagnose
 from tsgrad.evaluate.optimum import optimal_regret
+from tsgrad.evaluate.pairs import admissible, affordable, estimator_pairs
 from tsgrad.evaluate.result import Played, PolicyResult
 from tsgrad.evaluate.statistics import Gain
-from tsgrad.evaluate.variance import PairReport, VarianceStudy, admissible, affordable, estimator_pairs, variance_study
+from tsgrad.evaluate.variance import PairReport, VarianceStudy, variance_study
 
 __all__ = [
     "FEWEST_EPISODES",

@@ -1,15 +1,15 @@
 """Can the model's metrics be trusted? Two tests on episodes, recorded or simulated, and what follows from them."""
 
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from scipy import stats
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count, check_share, check_type
-from tsgrad.estimate import Estimator, GradientName, episode_gradients
+from tsgrad.estimate import Estimator, GradientName, every_gradient, gradient_engine, ready_for_gradient
 from tsgrad.estimate.recorded import replayed_gradients
+from tsgrad.evaluate.gradient_test import GradientTest, gradient_test
 from tsgrad.evaluate.innovations import LEAST_P, Group, grouped, innovations, p_of_permutations
 from tsgrad.evaluate.played_innovations import played_innovations
 from tsgrad.policies import SamplingPolicy, parameter_names, prepared
@@ -20,9 +20,9 @@ from tsgrad.simulation import (
     Precision,
     Recorded,
     Workload,
-    WorkloadOptions,
     ready_for,
-    simulate,
+    simulated,
+    simulation_engine,
 )
 from tsgrad.streams import Purpose
 
@@ -33,20 +33,6 @@ _ESTIMATORS = {
     "bayes": Estimator("bayes", "null"),
     "model": Estimator("mean", "self"),
 }
-
-
-class GradientTest(NamedTuple):
-    """Does the model's view move the gradient? Episode by episode, `bayes` minus `obs`; zero on average if not.
-
-    Axes: [P] where not a single number.
-    """
-
-    bias: FloatArray
-    standard_error: FloatArray
-    p_values: FloatArray  # of each coordinate
-    p_joint: float  # of all of them together
-    relative_size: float | None  # length of the bias beyond its noise, over that of the gradient; None where that is 0
-    names: tuple[str, ...]
 
 
 class Diagnosis(NamedTuple):
@@ -181,44 +167,48 @@ def diagnose(
 
     """
     check_share("level", level)
-    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=50)")
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
-    if not isinstance(episodes, Recorded):
+    if isinstance(episodes, Recorded):
+        number, horizon = np.shape(episodes.reward)
+        check_count("the number of episodes", number, least=FEWEST)
+    else:
         if horizon is None:
             raise BadInput("horizon must be given where episodes are to be simulated")
         number = check_count("episodes", episodes, least=FEWEST)
-        if not conditions.masks_alone:
-            return _diagnosed_under(
-                problem,
-                policy,
-                level,
-                horizon=horizon,
-                episodes=number,
-                seed=seed,
-                purpose=Purpose.EVALUATION,
-                precision=precision,
-                conditions=conditions,
-            )
-        episodes = _simulated(problem, policy, horizon, number, seed, precision, conditions=conditions)
-    number, steps = np.shape(episodes.reward)
-    check_count("the number of episodes", number, least=FEWEST)
-    policy = prepared(policy, problem, steps)
-    seen = Seen.of(problem, policy, episodes, seed, precision)
+    workload = Workload(
+        horizon=horizon,
+        episodes=number,
+        seed=seed,
+        purpose=Purpose.EVALUATION,
+        precision=precision,
+        conditions=conditions,
+    )
+    if isinstance(episodes, Recorded):
+        return _diagnosed(problem, policy, episodes, workload, level)
+    if conditions.masks_alone:
+        return _diagnosed(problem, policy, _simulated(problem, policy, workload), workload, level)
+    return _diagnosed_under(problem, policy, workload, level)
+
+
+def _diagnosed(
+    problem: AnyProblem, policy: SamplingPolicy, record: Recorded, workload: Workload, level: float
+) -> Diagnosis:
+    """The diagnosis of recorded episodes, as many and as long as the workload's."""
+    policy = prepared(policy, problem, workload.horizon)
+    seen = Seen.of(problem, policy, record, workload)
     expected = None
     if not problem.model.exact_posterior:
-        own = _simulated(problem.model, policy, steps, number, seed, precision, iteration=1)
-        expected = Seen.of(problem, policy, own, seed, precision)
+        own = _simulated(problem.model, policy, workload.part(iteration=1, conditions=EVERY_USER))
+        expected = Seen.of(problem, policy, own, workload)
     return judged(seen, expected, names=parameter_names(policy), level=level)
 
 
-def _diagnosed_under(
-    problem: AnyProblem, policy: SamplingPolicy, level: float, **workload: Unpack[WorkloadOptions]
-) -> Diagnosis:
+def _diagnosed_under(problem: AnyProblem, policy: SamplingPolicy, workload: Workload, level: float) -> Diagnosis:
     """The diagnosis of episodes that are simulated under conditions."""
     seen = Seen.under(problem, policy, workload)
     expected = None
     if not problem.model.exact_posterior:
-        expected = Seen.under(problem.model, policy, {**workload, "iteration": 1})
+        expected = Seen.under(problem.model, policy, workload.part(iteration=1))
     return judged(seen, expected, names=parameter_names(policy), level=level)
 
 
@@ -233,7 +223,7 @@ def judged(seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], lev
         # Fewer permutations were tried than a smaller chance would take.
         p_smallest = min(p_of_any, p_smallest) if p_of_any <= LEAST_P else p_of_any
     return Diagnosis(
-        _gradient_test(seen.gradients, expected and expected.gradients, names),
+        gradient_test(seen.gradients, expected and expected.gradients, names),
         groups,
         p_smallest,
         level,
@@ -242,29 +232,11 @@ def judged(seen: "Seen", expected: "Seen | None", *, names: tuple[str, ...], lev
     )
 
 
-def _simulated(
-    problem: AnyProblem,
-    policy: SamplingPolicy,
-    horizon: int,
-    episodes: int,
-    seed: int,
-    precision: Precision,
-    iteration: int = 0,
-    conditions: Conditions = EVERY_USER,
-) -> Recorded:
+def _simulated(problem: AnyProblem, policy: SamplingPolicy, workload: Workload) -> Recorded:
     """What a live system would have recorded of simulated episodes."""
-    played = simulate(
-        problem,
-        policy,
-        horizon=horizon,
-        episodes=episodes,
-        seed=seed,
-        purpose=Purpose.EVALUATION,
-        iteration=iteration,
-        trajectories=True,
-        precision=precision,
-        conditions=conditions,
-    ).trajectories
+    ready = ready_for(problem, policy, workload)
+    engine = simulation_engine(problem, ready, trajectories=True, conditions=workload.conditions)
+    played = simulated(engine, ready, workload).trajectories
     assert played is not None
     return Recorded.of(played)
 
@@ -281,11 +253,9 @@ class Seen(NamedTuple):
     of_sums: bool = False
 
     @classmethod
-    def of(
-        cls, problem: AnyProblem, policy: SamplingPolicy, record: Recorded, seed: int, precision: Precision
-    ) -> "Seen":
-        """Of recorded episodes."""
-        estimators = tuple(_ESTIMATORS.values())
+    def of(cls, problem: AnyProblem, policy: SamplingPolicy, record: Recorded, workload: Workload) -> "Seen":
+        """Of recorded episodes; what is drawn beside them has the seed and the precision of a workload."""
+        estimators, seed, precision = tuple(_ESTIMATORS.values()), workload.seed, workload.precision
         gradients, _ = replayed_gradients(problem, policy, estimators, record, seed, 0, precision)
         return cls(
             np.asarray(record.arm) if isinstance(problem.model, FiniteArms) else None,
@@ -295,19 +265,23 @@ class Seen(NamedTuple):
         )
 
     @classmethod
-    def under(cls, problem: AnyProblem, policy: SamplingPolicy, workload: WorkloadOptions) -> "Seen":
+    def under(cls, problem: AnyProblem, policy: SamplingPolicy, workload: Workload) -> "Seen":
         """Of episodes that are simulated under conditions."""
-        whole = Workload.of(Purpose.EVALUATION, workload)
-        ready = ready_for(problem, policy, whole)
-        way: GradientName = "pathwise" if whole.conditions.allocation == "proportional" else "score"
-        estimators = {
-            name: Estimator(usual.metric_name, usual.baseline_name, gradient=way) for name, usual in _ESTIMATORS.items()
-        }
-        gradients = episode_gradients(problem, policy, estimators, **workload)
-        found = played_innovations(problem, ready, whole)
-        arm = found.arm if isinstance(problem.model, FiniteArms) else None
-        turns = whole.horizon if found.of_sums else found.value.shape[1]
-        return cls(arm, gradients, found.value, turns, found.of_sums)
+        way: GradientName = "pathwise" if workload.conditions.allocation == "proportional" else "score"
+        estimators = tuple(
+            Estimator(usual.metric_name, usual.baseline_name, gradient=way) for usual in _ESTIMATORS.values()
+        )
+        ready = ready_for_gradient(problem, policy, estimators, workload)
+        engine = gradient_engine(problem, ready, estimators, every_episode=True, conditions=workload.conditions)
+        gradients = every_gradient(engine, ready, workload)
+        found = played_innovations(problem, ready, workload)
+        return cls(
+            found.arm if isinstance(problem.model, FiniteArms) else None,
+            {name: gradients[:, index] for index, name in enumerate(_ESTIMATORS)},
+            found.value,
+            workload.horizon if found.of_sums else found.value.shape[1],
+            found.of_sums,
+        )
 
     def part(self, first: int, last: int) -> "Seen":
         """Some of the episodes."""
@@ -315,50 +289,3 @@ class Seen(NamedTuple):
             lambda leaf: leaf[first:last], (self.arm, self.gradients, self.innovations)
         )
         return self._replace(arm=arm, gradients=gradients, innovations=found)
-
-
-def _gradient_test(
-    gradients: dict[str, FloatArray], expected: dict[str, FloatArray] | None, names: tuple[str, ...]
-) -> GradientTest:
-    """Whether the difference of two estimators is zero on average, or, where that is known not to be, as expected."""
-    difference = gradients["bayes"] - gradients["obs"]
-    usual = None if expected is None else expected["bayes"] - expected["obs"]
-    number, width = difference.shape
-    bias, covariance = difference.mean(axis=0), _covariance_of_mean(difference)
-    if usual is not None:
-        bias, covariance = bias - usual.mean(axis=0), covariance + _covariance_of_mean(usual)
-    error = np.sqrt(np.diag(covariance))
-    z = np.divide(np.abs(bias), error, out=np.zeros(width), where=error > 0)
-    p_values = 2 * stats.t.sf(z, number - 1)
-    length = _excess_length(gradients["model"].mean(axis=0), _covariance_of_mean(gradients["model"]))
-    return GradientTest(
-        bias,
-        error,
-        p_values,
-        _joint(bias, covariance, number, p_values),
-        _excess_length(bias, covariance) / length if length > 0 else None,
-        names,
-    )
-
-
-def _covariance_of_mean(sample: FloatArray) -> FloatArray:
-    width = sample.shape[1]
-    return np.asarray(np.cov(sample, rowvar=False)).reshape(width, width) / len(sample)
-
-
-def _joint(bias: FloatArray, covariance: FloatArray, number: int, p_values: FloatArray) -> float:
-    """Hotelling's test; Bonferroni's over coordinates where there are too many of them for a covariance."""
-    moves = np.diag(covariance) > 0
-    width = int(moves.sum())
-    if width == 0:
-        return 1.0
-    if number < 10 * width:
-        return float(min(1.0, width * p_values.min()))
-    inverse: Any = np.linalg.pinv(covariance[np.ix_(moves, moves)], hermitian=True)
-    squared = bias[moves] @ inverse @ bias[moves]
-    return float(stats.f.sf(squared * (number - width) / (width * (number - 1)), width, number - width))
-
-
-def _excess_length(mean: FloatArray, covariance: FloatArray) -> float:
-    """The length of a mean, less what noise alone adds to it."""
-    return float(np.sqrt(max(mean @ mean - np.trace(covariance), 0.0)))

@@ -1,44 +1,33 @@
 """Which estimator to train with: bias, variance and time of every pair of metric and baseline, on the same episodes."""
 
-import contextlib
-import itertools
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from rich.table import Table
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_count, check_type
-from tsgrad.estimate import (
-    BASELINES,
-    METRICS,
-    Estimator,
-    GradientName,
-    ScoreName,
-    episode_gradients,
-    gradient_engine,
-)
+from tsgrad.estimate import Estimator, every_gradient, gradient_engine, ready_for_gradient
+from tsgrad.evaluate.pairs import admissible, affordable, estimator_pairs, most_episodes
 from tsgrad.evaluate.tables import as_text, csv_text, visible
 from tsgrad.evaluate.variance_table import study_table
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
-from tsgrad.registry import registered_class
 from tsgrad.simulation import (
     BLOCK,
-    EVERY_USER,
     LOCAL,
-    Conditions,
+    Engine,
     EngineName,
-    Precision,
     Workers,
+    Workload,
+    WorkloadExtras,
     check_workers,
 )
+from tsgrad.streams import Purpose
 
 _FALSE_ALARM = 1e-3  # of calling any pair biased where none is
-_LOOK_AHEAD_STEPS = 1e7  # that a pair with look-aheads may play; it plays from every step of an episode to the end
-_TOO_MANY_STEPS = 4e7  # a pair of which one block plays more is left out unless it is asked for
 _TURNS, _SHORT = 8, 0.3  # how often to run what takes less than so many seconds, to time it
 
 
@@ -134,39 +123,6 @@ class VarianceStudy(NamedTuple):
         return pair.cost / self.best.cost if self.best.cost > 0 else float("inf" if pair.cost > 0 else 1)
 
 
-def estimator_pairs(
-    problem: AnyProblem,
-    *,
-    rollouts: int | None = None,
-    lookaheads: int | None = None,
-    single_time: bool = False,
-    world: Literal["true", "posterior"] = "true",
-    score: ScoreName = "conditional",
-    gradient: GradientName = "auto",
-) -> dict[str, Estimator]:
-    """All pairs of metric and baseline that the problem admits; options go to those that take them.
-
-    >>> from tsgrad.problems import GaussianBandit
-    >>> len(estimator_pairs(GaussianBandit(arms=2)))
-    20
-    """
-    pairs = {}
-    for metric, baseline in itertools.product(METRICS, BASELINES):
-        kinds = registered_class(metric), registered_class(baseline)
-        if isinstance(problem.model, kinds[0].requires):
-            pairs[f"{metric}/{baseline}"] = Estimator(
-                metric,
-                baseline,
-                rollouts=rollouts if kinds[1].compares_rollouts else None,
-                lookaheads=lookaheads if any(kind.looks_ahead for kind in kinds) else None,
-                single_time=single_time,
-                world=world,
-                gradient=gradient,
-                score=score,
-            )
-    return pairs
-
-
 def variance_study(
     problem: AnyProblem,
     policy: SamplingPolicy,
@@ -176,9 +132,8 @@ def variance_study(
     episodes: int = 16_384,
     seed: int = 0,
     engine: EngineName = "auto",
-    precision: Precision = "float32",
-    conditions: Conditions = EVERY_USER,
     workers: Workers = LOCAL,
+    **workload: Unpack[WorkloadExtras],
 ) -> VarianceStudy:
     """Bias, covariance trace, time and variance x time of estimators.
 
@@ -190,9 +145,8 @@ def variance_study(
         episodes: how many are common to all; pairs with look-aheads may get fewer.
         seed: which episodes.
         engine: "jax", "native", or "auto" for the fastest that can run each.
-        precision: "float32" or "float64".
-        conditions: under which episodes are played.
         workers: who computes: this process, or `tsgrad.RayWorkers`; times are then those of all of them together.
+        workload: more about these episodes: `precision`, `conditions`, and the other fields of `Workload`.
 
     Returns:
         A row for each estimator, the best buy first.
@@ -207,7 +161,7 @@ def variance_study(
         >>> from tsgrad.policies import ReshapedThompson
         >>> from tsgrad.problems import GaussianBandit
         >>> problem = GaussianBandit(arms=2)
-        >>> pairs = {name: Estimator(*name.split("/")) for name in ("obs/null", "mean/oracle")}
+        >>> pairs = {"obs/null": Estimator("obs", "null"), "mean/oracle": Estimator("mean", "oracle")}
         >>> study = variance_study(problem, ReshapedThompson(problem), pairs, horizon=10, episodes=512)
         >>> study.reference
         'mean/oracle'
@@ -216,14 +170,14 @@ def variance_study(
 
     """
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
-    horizon = check_count("horizon", horizon, least=1)
-    episodes = check_count("episodes", episodes, least=2)
-    check_type("conditions", conditions, Conditions, remedy="such as tsgrad.Conditions(batch=50)")
+    check_count("horizon", horizon, least=1)
+    check_count("episodes", episodes, least=2)
+    whole = Workload.of(Purpose.TRAINING, {"horizon": horizon, "episodes": episodes, "seed": seed, **workload})
     check_workers(workers)
     if not parameter_names(policy):
         raise BadInput(f"policy must have meta-parameters for a study of gradients, got {type(policy).__name__}")
     if estimators is None:
-        estimators = affordable(admissible(estimator_pairs(problem), problem, conditions), horizon)
+        estimators = affordable(admissible(estimator_pairs(problem), problem, whole.conditions), whole.horizon)
     check_type("estimators", estimators, Mapping, remedy='such as {"a": tsgrad.Estimator("mean", "self")}')
     for name, estimator in estimators.items():
         check_type(f"estimators[{name!r}]", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
@@ -237,113 +191,82 @@ def variance_study(
             "estimators must include one that is unbiased even if the model is wrong, to compare with"
             f" (obs or mean with null, oracle or self; obs/null if the world is redrawn), got {', '.join(estimators)}"
         )
-    where: dict[str, Any] = {
-        "horizon": horizon,
-        "seed": seed,
-        "engine": engine,
-        "precision": precision,
-        "conditions": conditions,
-        "workers": workers,
-    }
-    gradients = {
-        name: _gradients_of(
-            problem, policy, estimator, {**where, "episodes": min(episodes, _most_episodes(estimator, horizon))}
-        )
+    computations = {
+        name: _Computation.of(problem, policy, estimator, whole, engine=engine, workers=workers)
         for name, estimator in estimators.items()
     }
-    samples, seconds = _timed(gradients)
-    for name, sample in samples.items():
-        _check_finite(name, sample)
+    samples, seconds = _timed(computations)
     precision_of = {name: float(np.sum(np.var(samples[name], axis=0))) / len(samples[name]) for name in trusted}
     reference = min(precision_of, key=lambda name: precision_of[name])
     pairs = [
-        _report(
-            name,
-            gradient_engine(problem, policy, (estimators[name],), engine=engine, conditions=conditions).name,
-            samples[name],
-            samples[reference],
-            seconds[name],
-        )
-        for name in estimators
+        _report(name, computation.engine.name, samples[name], samples[reference], seconds[name])
+        for name, computation in computations.items()
     ]
     return VarianceStudy(
         tuple(sorted(pairs, key=lambda pair: pair.cost)),
         reference,
         _z_by_chance(max(len(estimators) - 1, 1) * len(parameter_names(policy))),
-        horizon,
-        seed,
+        whole.horizon,
+        whole.seed,
     )
 
 
-def admissible(
-    estimators: Mapping[str, Estimator], problem: AnyProblem, conditions: Conditions
-) -> dict[str, Estimator]:
-    """Those that conditions allow."""
-    kept = {}
-    for name, estimator in estimators.items():
-        with contextlib.suppress(BadInput):
-            estimator.check(problem, conditions)
-            kept[name] = estimator
-    return kept
+class _Computation(NamedTuple):
+    """What one estimator takes to compute: chosen and made ready once, so that nothing but its blocks is timed."""
+
+    engine: Engine
+    policy: SamplingPolicy
+    workload: Workload
+
+    @classmethod
+    def of(
+        cls,
+        problem: AnyProblem,
+        policy: SamplingPolicy,
+        estimator: Estimator,
+        whole: Workload,
+        *,
+        engine: EngineName,
+        workers: Workers,
+    ) -> "_Computation":
+        """On as many episodes of the whole as the estimator may have."""
+        ready = ready_for_gradient(problem, policy, (estimator,), whole)
+        chosen = gradient_engine(
+            problem,
+            ready,
+            (estimator,),
+            engine=engine,
+            every_episode=True,
+            conditions=whole.conditions,
+            workers=workers,
+        )
+        return cls(chosen, ready, whole.part(episodes=min(whole.episodes, most_episodes(estimator, whole.horizon))))
+
+    def compile(self) -> None:
+        """Plays a first block."""
+        every_gradient(self.engine, self.policy, self.workload.part(episodes=min(self.workload.episodes, BLOCK)))
+
+    def gradients(self) -> FloatArray:
+        """Each episode's gradient [N, P]."""
+        return every_gradient(self.engine, self.policy, self.workload)[:, 0]
 
 
-def affordable(estimators: Mapping[str, Estimator], horizon: int) -> dict[str, Estimator]:
-    """Those whose look-aheads don't take minutes for a single block of episodes."""
-    return {
-        name: estimator
-        for name, estimator in estimators.items()
-        if BLOCK * _look_ahead_steps(estimator, horizon) <= _TOO_MANY_STEPS
-    }
-
-
-def _look_ahead_steps(estimator: Estimator, horizon: int) -> float:
-    """How many steps look-aheads play in an episode."""
-    return float(estimator.rollouts * estimator.lookaheads * horizon * (horizon + 1) / 2)
-
-
-def _most_episodes(estimator: Estimator, horizon: int) -> int:
-    """What bounds the steps that look-aheads play, in whole blocks."""
-    steps = _look_ahead_steps(estimator, horizon)
-    return max(int(_LOOK_AHEAD_STEPS / steps) // BLOCK, 1) * BLOCK if steps else 2**31
-
-
-def _gradients_of(
-    problem: AnyProblem, policy: SamplingPolicy, estimator: Estimator, where: dict[str, Any]
-) -> Callable[[], FloatArray]:
-    """What computes each episode's gradient [N, P], compiled by a first block."""
-
-    def compute(**options: Any) -> FloatArray:
-        return episode_gradients(problem, policy, {"one": estimator}, **{**where, **options})["one"]
-
-    compute(episodes=min(where["episodes"], BLOCK))
-    return compute
-
-
-def _timed(works: Mapping[str, Callable[[], FloatArray]]) -> tuple[dict[str, FloatArray], dict[str, float]]:
-    """What each piece of work gives, and the seconds of its fastest run.
+def _timed(computations: Mapping[str, _Computation]) -> tuple[dict[str, FloatArray], dict[str, float]]:
+    """What each computation gives, and the seconds of its fastest run.
 
     Short ones run several times, in turns, because the machine may be busy.
     """
+    for computation in computations.values():
+        computation.compile()
     results: dict[str, FloatArray] = {}
-    seconds = dict.fromkeys(works, float("inf"))
+    seconds = dict.fromkeys(computations, float("inf"))
     for turn in range(_TURNS):
-        for name, work in works.items():
+        for name, computation in computations.items():
             if turn == 0 or seconds[name] < _SHORT:
                 start = time.perf_counter()
-                results[name] = work()
+                results[name] = computation.gradients()
                 seconds[name] = min(seconds[name], time.perf_counter() - start)
     return results, seconds
-
-
-def _check_finite(name: str, gradients: FloatArray) -> None:
-    """Gradients [N, P] that variances can be made from."""
-    wrong = np.argwhere(~np.isfinite(gradients))
-    if wrong.size:
-        episode, parameter = wrong[0]
-        raise BadInput(
-            f"the gradient of estimator {name!r} is {gradients[episode, parameter]} in episode {episode}:"
-            " study it with precision='float64', or a less extreme problem"
-        )
 
 
 def _report(name: str, engine: str, sample: FloatArray, reference: FloatArray, seconds: float) -> PairReport:

@@ -1,8 +1,9 @@
 """Many runs: the paper's numerical section made again, and sweeps over fields of a configuration."""
 
-from tsgrad.experiments.reproduction import Reproduction, ReproductionProgress, do_apart
+from tsgrad.experiments.plan import STABLE, Moment, policy_name
+from tsgrad.experiments.reproduction import Reproduction, do_apart
+from tsgrad.experiments.reproduction_progress import ReproductionProgress
 from tsgrad.experiments.results import (
-    CurvePoint,
     Findings,
     NullCurves,
     PullsAt,
@@ -19,9 +20,10 @@ from tsgrad.experiments.tables import algorithm, as_printed_table, setting_table
 
 __all__ = [
     "SETTINGS",
+    "STABLE",
     "STEPS",
-    "CurvePoint",
     "Findings",
+    "Moment",
     "NullCurves",
     "Printed",
     "PullsAt",
@@ -38,6 +40,7 @@ __all__ = [
     "applicable_rivals",
     "as_printed_table",
     "do_apart",
+    "policy_name",
     "read_results",
     "read_sweep",
     "rivals_of_experiments",

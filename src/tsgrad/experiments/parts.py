@@ -16,12 +16,13 @@ import pydantic
 from tsgrad.artefact import DAMAGED_ARCHIVE, read_json, write_json, write_whole
 from tsgrad.checks import BadInput
 from tsgrad.evaluate import FEWEST_EPISODES, Played, RegretBound, regret_bound
-from tsgrad.experiments.plan import Moment, Plan, PlannedTraining, policies_of
+from tsgrad.experiments.plan import Moment, Plan, PlannedTraining, TrainedPolicy
 from tsgrad.experiments.rivals import RIVALS
 from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
-from tsgrad.simulation import simulate
+from tsgrad.simulation import Workload, ready_for, simulated, simulation_engine
+from tsgrad.streams import Purpose
 from tsgrad.training import RunFolder, TrainingSettings, resume, train
 
 Tell = Callable[[float], object]  # the share of a part that is done
@@ -39,6 +40,7 @@ class Part(NamedTuple):
     effort: float
     is_done: Callable[[], bool]
     work: Callable[[Tell], None]
+    training: PlannedTraining | None = None  # whose part it is, or that of whose policy
 
 
 def file_name(name: str) -> str:
@@ -62,16 +64,12 @@ def evaluation_file(folder: Path, row: str) -> Path:
 
 def policies(plan: Plan, folder: Path) -> dict[str, Callable[[], Policy]]:
     """What builds or loads the policy of each row, in the order of the table."""
-    trained = {
-        row: partial(_trained_policy, run_folder(folder, training.name) / POLICY_FILES[moment])
-        for training in plan.trainings
-        for moment, row in policies_of(training.name).items()
-    }
+    trained = {policy.name: partial(_trained_policy, folder, policy) for policy in plan.trained_policies}
     return {**trained, **{row: rival.build for row, rival in RIVALS.items()}}
 
 
-def _trained_policy(path: Path) -> Policy:
-    policy: Policy = load(path).policy
+def _trained_policy(folder: Path, trained: TrainedPolicy) -> Policy:
+    policy: Policy = load(run_folder(folder, trained.training.name) / POLICY_FILES[trained.moment]).policy
     return policy
 
 
@@ -79,9 +77,13 @@ def parts(plan: Plan, folder: Path) -> list[Part]:
     """All of them, in order."""
     draws = plan.setting.horizon * plan.setting.arms
     bound_effort = BOUND_EPISODES * draws * plan.setting.horizon / 10
+    training_of = {policy.name: policy.training for policy in plan.trained_policies}
     return [
         *(_training(plan, folder, training) for training in plan.trainings),
-        *(_evaluation(plan, folder, row, policy) for row, policy in policies(plan, folder).items()),
+        *(
+            _evaluation(plan, folder, row, policy, training_of.get(row))
+            for row, policy in policies(plan, folder).items()
+        ),
         Part("bound", bound_effort, (folder / "bound.json").exists, lambda tell: _write_bound(plan, folder)),
     ]
 
@@ -96,12 +98,10 @@ class Chain(NamedTuple):
 
 def chains(plan: Plan, folder: Path) -> list[Chain]:
     """What can be done side by side: a training and the evaluations of its policies; each other part by itself."""
-    trained = [
-        [f"training {training.name}", *(f"playing {row}" for row in policies_of(training.name).values())]
-        for training in plan.trainings
-    ]
-    others = [part.name for part in parts(plan, folder) if not any(part.name in names for names in trained)]
-    return [Chain(plan, folder, names) for names in (*trained, *([name] for name in others))]
+    every = parts(plan, folder)
+    trained = [[part.name for part in every if part.training == training] for training in plan.trainings]
+    others = [[part.name] for part in every if part.training is None]
+    return [Chain(plan, folder, names) for names in (*trained, *others)]
 
 
 def do_chain(chain: Chain) -> dict[str, float]:
@@ -137,10 +137,12 @@ def _training(plan: Plan, folder: Path, training: PlannedTraining) -> Part:
 
     rollouts = settings.episodes * (STABLE_ROLLOUTS if estimator is None else estimator.rollouts)
     effort = options["iterations"] * rollouts * setting.horizon * setting.arms
-    return Part(f"training {training.name}", effort, lambda: RunFolder(run).is_finished, work)
+    return Part(f"training {training.name}", effort, lambda: RunFolder(run).is_finished, work, training)
 
 
-def _evaluation(plan: Plan, folder: Path, row: str, policy: Callable[[], Policy]) -> Part:
+def _evaluation(
+    plan: Plan, folder: Path, row: str, policy: Callable[[], Policy], training: PlannedTraining | None
+) -> Part:
     path, episodes = evaluation_file(folder, row), plan.evaluation_episodes
 
     def is_done() -> bool:
@@ -155,26 +157,22 @@ def _evaluation(plan: Plan, folder: Path, row: str, policy: Callable[[], Policy]
         effort * episodes * plan.setting.horizon * plan.setting.arms,
         is_done,
         lambda tell: evaluate(path, policy(), plan, lambda played: tell(played / episodes)),
+        training,
     )
 
 
 def evaluate(path: Path, policy: Policy, plan: Plan, tell: Callable[[int], object]) -> None:
     """Plays the episodes that are not in the file yet, those of `compare` at the same seed, a piece at a time."""
-    setting = plan.setting
-    found = read_evaluation(path, policy, plan)
-    while (done := 0 if found is None else len(found.regret)) < plan.evaluation_episodes:
-        piece = Played.of(
-            simulate(
-                setting.problem,
-                policy,
-                horizon=setting.horizon,
-                episodes=min(PIECE, plan.evaluation_episodes - done),
-                seed=plan.evaluation_seed,
-                first_episode=done,
-            )
-        )
-        found = piece if found is None else found.and_then(piece)
-        arrays = {**found._asdict(), "of": _fingerprint(policy, plan)}
+    problem, horizon, episodes = plan.setting.problem, plan.setting.horizon, plan.evaluation_episodes
+    whole = Workload(horizon=horizon, episodes=episodes, seed=plan.evaluation_seed, purpose=Purpose.EVALUATION)
+    ready = ready_for(problem, policy, whole)
+    engine = simulation_engine(problem, ready)
+    found, fingerprint = read_evaluation(path, policy, plan), _fingerprint(policy, plan)
+    while (done := 0 if found is None else len(found.regret)) < episodes:
+        piece = whole.part(first_episode=done, episodes=min(PIECE, episodes - done))
+        played = Played.of(simulated(engine, ready, piece))
+        found = played if found is None else found.and_then(played)
+        arrays = {**found._asdict(), "of": fingerprint}
         write_whole(path, lambda file, arrays=arrays: np.savez(file, **arrays))  # type: ignore[misc]
         tell(len(found.regret))
 

@@ -34,9 +34,30 @@ class PlannedTraining(NamedTuple):
         return self.title + (AS_PRINTED if self.recipe == "as printed" else "")
 
 
-def policies_of(training: str) -> dict[Moment, str]:
-    """The names of a training's policies, by its own name: at its end, and selected on validation episodes."""
-    return {"last": training, "selected": training + SELECTED}
+class TrainedPolicy(NamedTuple):
+    """A policy of a training: the one at its end, or the one selected on validation episodes."""
+
+    training: PlannedTraining
+    moment: Moment
+
+    @property
+    def name(self) -> str:
+        """Of its files, which are those of all recipes."""
+        return policy_name(self.training.name, self.moment)
+
+    @property
+    def title(self) -> str:
+        """In tables, which are of one recipe for the paper's pairs."""
+        return policy_name(self.training.title, self.moment)
+
+
+def policy_name(training: str, moment: Moment) -> str:
+    """What a policy of a training is called.
+
+    >>> policy_name("mean/self", "last"), policy_name("mean/self", "selected")
+    ('mean/self', 'mean/self (selected)')
+    """
+    return training + (SELECTED if moment == "selected" else "")
 
 
 class Plan(pydantic.BaseModel):
@@ -84,6 +105,12 @@ class Plan(pydantic.BaseModel):
             PlannedTraining(STABLE, "stable"),
             *(PlannedTraining(pair, "as printed") for pair in self.setting.trained),
         ]
+
+    @property
+    def trained_policies(self) -> list[TrainedPolicy]:
+        """Two of each training, in the order of the table."""
+        moments: tuple[Moment, ...] = ("last", "selected")
+        return [TrainedPolicy(training, moment) for training in self.trainings for moment in moments]
 
     def training_settings(self, recipe: Recipe) -> dict[str, Any]:
         """The paper's hyper-parameters, its rate times `STEPS` or as printed, or the default recipe: for `train`."""

@@ -1,48 +1,26 @@
-"""What reproducing a setting found, as records that live in `results.json`: made from what the parts left behind.
+"""What reproducing a setting found, as records that live in `results.json`.
 
 Nothing in them depends on the clock, so that a reproduction that was stopped and resumed writes the same bytes; how
 long each part took is in `timing.json`, beside.
 """
 
-import itertools
-import platform
-from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import pydantic
 
 from tsgrad.artefact import read_json, write_json
 from tsgrad.checks import BadInput
-from tsgrad.evaluate import Comparison, Played, PolicyResult
-from tsgrad.experiments.parts import evaluation_file, policies, read_bound, read_evaluation, run_folder
-from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Moment, Plan, PlannedTraining, Recipe, policies_of
-from tsgrad.experiments.rivals import PLAIN, RIVALS
+from tsgrad.evaluate import Comparison, PolicyResult
+from tsgrad.experiments.plan import Moment, Recipe
 from tsgrad.experiments.settings import Printed
-from tsgrad.policies import ReshapedGaussian, SamplingPolicy
-from tsgrad.registry import to_data
-from tsgrad.simulation import simulate
-from tsgrad.streams import Purpose
-from tsgrad.training import HistoryRow, Run, RunFolder
+from tsgrad.training import HistoryRow
 
-SAME = 2.0  # combined standard errors within which a regret is called the same as the printed one
-LIBRARIES = ("tsgrad", "jax", "numpy", "optax", "scipy")
 Verdict = Literal["better", "same", "worse"]
 
 
 class _Record(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class CurvePoint(_Record):
-    """The policy after `iteration` updates, as training measured it; None where it was not measured."""
-
-    iteration: int
-    regret: float | None  # on its training batch
-    standard_error: float | None
-    validation_regret: float | None
 
 
 class Training(_Record):
@@ -54,13 +32,12 @@ class Training(_Record):
     recipe: Recipe
     folder: str  # of the run, relative to the folder of results.json
     settings: dict[str, Any]  # the [training] table: episodes, iterations, learning_rate, seed, engine...
-    history: list[CurvePoint]
+    history: Annotated[  # without meta-parameters, which are in the run's own folder
+        list[HistoryRow], pydantic.PlainSerializer(lambda history: [row._asdict() for row in history])
+    ]
     start: dict[str, Any]  # meta-parameters before, in the paper's units: a number or one per arm
     last: dict[str, Any]  # at the end of training
     selected: dict[str, Any]  # of the policy selected on validation episodes
-    improved: bool
-    gain: float  # of the selected policy over the start, paired, on episodes of its own
-    gain_standard_error: float
 
 
 class Row(_Record):
@@ -109,9 +86,9 @@ class Findings(_Record):
             raise ValueError("rows without their policy or training")
         return self
 
-    def row(self, name: str) -> Row:
-        """A row by its name."""
-        return {row.name: row for row in self.rows}[name]
+    def row_of(self, training: str, moment: Moment) -> Row | None:
+        """The row of a training, by its name: of the policy at its end, or of the one selected; None if not there."""
+        return {(row.training, row.moment): row for row in self.rows}.get((training, moment))
 
     def training(self, row: Row) -> Training | None:
         """The training that a row is of."""
@@ -147,173 +124,6 @@ def read_results(path: str | Path) -> Results:
     try:
         return Results.model_validate(read_json(path, "results")["results"])
     except (KeyError, pydantic.ValidationError):
-        raise BadInput(f"{path} does not hold what this version of tsgrad writes: reproduce again") from None
-
-
-def assemble(plan: Plan, folder: Path) -> Results:
-    """All that was found, once every part is done."""
-    runs = {training: RunFolder(run_folder(folder, training.name)).run() for training in plan.trainings}
-    printed = {training: run for training, run in runs.items() if training.recipe == "as printed"}
-    first = {training: run for training, run in runs.items() if training not in printed}
-    by_title = {training.title: run for training, run in first.items()}
-    played = _played(plan, folder)
-    return Results(
-        **dict(_findings(plan, folder, first, RIVALS, played)),
-        as_printed=_findings(plan, folder, printed, [PLAIN], played),
-        setting=plan.name,
-        title=plan.setting.title,
-        problem=to_data(plan.setting.problem),
-        fraction=plan.fraction,
-        seed=plan.seed,
-        engine=by_title[STABLE].provenance["engine"],
-        versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
-        pulls_during_training=_pulls(plan, by_title["mean/self"]),
-        null_curves=null_curves([by_title[pair].history for pair in NULL_PAIRS]),
-    )
-
-
-def _findings(
-    plan: Plan, folder: Path, runs: dict[PlannedTraining, Run], rivals: Iterable[str], played: dict[str, Played]
-) -> Findings:
-    """The findings of some trainings and rivals, by the titles of trainings: which recipe it is, the caption says."""
-    rows = {
-        policies_of(training.title)[moment]: row
-        for training in runs
-        for moment, row in policies_of(training.name).items()
-    }
-    comparison = Comparison.of(
-        {**{row: played[file] for row, file in rows.items()}, **{rival: played[rival] for rival in rivals}},
-        horizon=plan.setting.horizon,
-        seed=plan.evaluation_seed,
-        reference=PLAIN,
-        bound=read_bound(folder),
-    )
-    return Findings(
-        trainings=[_training(folder, training, run) for training, run in runs.items()],
-        comparison=comparison,
-        rows=paper_rows(plan, comparison),
-    )
-
-
-def paper_rows(plan: Plan, comparison: Comparison) -> list[Row]:
-    """Which training each policy of a comparison is of, and how it compares with the paper."""
-    titles = (*plan.setting.trained, STABLE)
-    trained = {row: (title, moment) for title in titles for moment, row in policies_of(title).items()}
-    rows = []
-    for name, found in comparison.policies.items():
-        training, moment = trained.get(name, (None, None))
-        printed = {**plan.setting.trained, **plan.setting.rivals}.get(training or name)
-        z, verdict = (None, None)
-        if printed is not None:
-            z, verdict = compared_with_print(found.regret, found.standard_error, printed)
-        rows.append(
-            Row(
-                name=name,
-                group="rival" if training is None else "stable" if training == STABLE else "trained",
-                training=training,
-                moment=moment,
-                printed=printed,
-                z=z,
-                verdict=verdict,
-            )
-        )
-    return rows
-
-
-def compared_with_print(regret: float, error: float, printed: Printed) -> tuple[float, Verdict]:
-    """The difference from a printed value in combined standard errors, and what that means.
-
-    >>> compared_with_print(14.0, 0.4, Printed(15.0, 0.3))
-    (-2.0, 'better')
-    """
-    z = (regret - printed.regret) / float(np.hypot(error, printed.standard_error))
-    verdict: Verdict = "same" if abs(z) < SAME else "better" if z < 0 else "worse"
-    return z, verdict
-
-
-def null_curves(histories: list[list[HistoryRow]]) -> NullCurves:
-    """How far learning curves are apart, on their training batches."""
-    measured = [[(row.regret, row.regret_standard_error) for row in history[:-1]] for history in histories]
-    regrets = np.array(measured, dtype=float)[:, :, 0]
-    distances = np.array([np.abs(one - other) for one, other in itertools.combinations(regrets, 2)])
-    return NullCurves(
-        largest_distance=float(distances.max()),
-        mean_distance=float(distances.mean()),
-        mean_standard_error=float(np.array(measured, dtype=float)[:, :, 1].mean()),
-    )
-
-
-def _played(plan: Plan, folder: Path) -> dict[str, Played]:
-    found = {}
-    for name, policy in policies(plan, folder).items():
-        played = read_evaluation(evaluation_file(folder, name), policy(), plan)
-        if played is None or len(played.regret) != plan.evaluation_episodes:
-            raise BadInput(f"{evaluation_file(folder, name)} is missing or damaged: reproduce again with --resume")
-        found[name] = played
-    return found
-
-
-def _training(folder: Path, training: PlannedTraining, run: Run) -> Training:
-    path = run_folder(folder, training.name)
-    configuration = RunFolder(path).configuration()
-    estimator = configuration.build_estimator(configuration.build_problem())
-    return Training(
-        name=training.title,
-        metric=estimator.metric_name,
-        baseline=estimator.baseline_name,
-        recipe=training.recipe,
-        folder=path.relative_to(folder).as_posix(),
-        settings={
-            **configuration.training.model_dump(exclude_none=True),
-            "rollouts": estimator.rollouts,
-        },
-        history=[
-            CurvePoint(
-                iteration=row.iteration,
-                regret=row.regret,
-                standard_error=row.regret_standard_error,
-                validation_regret=row.validation_regret,
-            )
-            for row in run.history
-        ],
-        start=_lists(run.start),
-        last=_lists(run.last),
-        selected=_lists(run.policy),
-        improved=run.improved,
-        gain=run.gain,
-        gain_standard_error=run.gain_standard_error,
-    )
-
-
-def _pulls(plan: Plan, run: Run) -> list[PullsAt]:
-    """Pulls in the training batches of some iterations, by the policies that training had then."""
-    setting = plan.setting
-    counted = []
-    for iteration in plan.watched_iterations:
-        played = simulate(
-            setting.problem,
-            _policy_at(run, iteration),
-            horizon=setting.horizon,
-            episodes=setting.episodes,
-            seed=plan.seed,
-            purpose=Purpose.TRAINING,
-            iteration=iteration - 1,
-        )
-        assert played.pulls is not None
-        counted.append(PullsAt(iteration=iteration, pulls=played.pulls.tolist()))
-    return counted
-
-
-def _policy_at(run: Run, iteration: int) -> SamplingPolicy:
-    """The policy that played the batch of an iteration, which is counted from 1."""
-    values = run.history[iteration - 1].meta_parameters
-    return ReshapedGaussian(
-        prior_mean=values["prior_mean"],
-        log_prior_variance=np.log(values["prior_variance"]),
-        log_precision_ratio=np.log(values["precision_ratio"]),
-        decay=values["decay"],
-    )
-
-
-def _lists(policy: SamplingPolicy) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}
+        raise BadInput(
+            f"{path} does not hold what this version of tsgrad writes: reproduce again with --resume"
+        ) from None

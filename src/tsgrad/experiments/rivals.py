@@ -42,10 +42,10 @@ RIVALS = {
 
 
 class Rivals(NamedTuple):
-    """Those of a problem and a horizon, prepared for it; and why the others are left out, in words of one line."""
+    """Those of a problem and a horizon, prepared for it; and with which errors the others refuse them."""
 
     ready: dict[str, Policy]
-    left_out: dict[str, str]
+    left_out: dict[str, BadInput]
 
 
 def applicable_rivals(problem: AnyProblem, horizon: int) -> Rivals:
@@ -62,8 +62,8 @@ def applicable_rivals(problem: AnyProblem, horizon: int) -> Rivals:
             continue
         try:
             found.ready[name] = rival.build().prepare(problem, horizon)
-        except BadInput as reason:
-            found.left_out[name] = str(reason)
+        except BadInput as refusal:
+            found.left_out[name] = refusal
     return found
 
 

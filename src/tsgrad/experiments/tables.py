@@ -1,13 +1,12 @@
 """The table of a setting as in the paper, with the printed values beside: for terminals, Markdown, LaTeX and CSV."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
 from tsgrad.evaluate import comparison_formats
 from tsgrad.evaluate.tables import Column, Line, csv_text, latex_text, markdown_text, terminal_table
-from tsgrad.experiments.plan import SELECTED
-from tsgrad.experiments.results import Findings, Results, Row
+from tsgrad.experiments.results import Findings, Results, Row, Training
 from tsgrad.experiments.settings import STEPS
 
 COLUMNS = (
@@ -38,27 +37,50 @@ def algorithm(row: Row) -> str:
     return ALGORITHMS.get(row.group, row.name)
 
 
-def lines(results: Findings) -> list[Line]:
-    """The table line by line: trained policies, our recipe, rivals."""
+class Entry(NamedTuple):
+    """What a line of the table is about: a rival, or a training with the policies at its end and selected."""
+
+    row: Row
+    training: Training | None  # None for rivals
+    selected: Row | None  # None for rivals
+    starts_group: bool
+
+    def strong(self, best: str, *, last: int, selected: int) -> int | None:
+        """The column in bold, of those that have the regrets of both policies: where the best of all policies is."""
+        if self.selected is not None and self.selected.name == best:
+            return selected
+        return last if self.row.name == best else None
+
+
+def entries(results: Findings) -> list[Entry]:
+    """The table entry by entry: trained policies, our recipe, rivals."""
     listed, group = [], None
     for row in results.rows:
         if row.moment == "selected":
             continue
         training = results.training(row)
-        beside = None if training is None else results.row(row.name + SELECTED)
-        printed = row.printed
+        selected = None if training is None else results.row_of(training.name, "selected")
+        listed.append(Entry(row, training, selected, starts_group=row.group != group))
+        group = row.group
+    return listed
+
+
+def lines(results: Findings) -> list[Line]:
+    """The table line by line."""
+    listed = []
+    for entry in entries(results):
+        row, training, beside = entry.row, entry.training, entry.selected
         cells = (
             algorithm(row),
             NONE if training is None else training.metric,
             NONE if training is None else training.baseline,
             _regret(results, row),
-            "" if printed is None else _with_error(printed.regret, printed.standard_error),
+            _printed(row),
             *_judged(row),
             *(("", "", "") if beside is None else (_regret(results, beside), *_judged(beside))),
         )
-        strong = {row.name: REGRET, row.name + SELECTED: SELECTED_REGRET}.get(results.comparison.best)
-        listed.append(Line(cells, strong, starts_group=row.group != group))
-        group = row.group
+        strong = entry.strong(results.comparison.best, last=REGRET, selected=SELECTED_REGRET)
+        listed.append(Line(cells, strong, entry.starts_group))
     return listed
 
 
@@ -75,12 +97,17 @@ def as_printed_table(results: Results) -> Table:
 def _terminal_table(title: str, results: Findings, caption: str) -> Table:
     columns = [COLUMNS[place] for place in (0, 3, 4, 5, 6)] + [Column("selected"), COLUMNS[9]]
     shown = []
-    for line in lines(results):
-        name, metric, baseline, regret, paper, z, verdict, selected, _, judged = line.cells
-        name = f"Trained {metric}/{baseline}" if name == ALGORITHMS["trained"] else name
-        cells = (name, regret, paper, z, verdict, selected.partition(" ")[0], judged)
-        strong = {REGRET: 1, SELECTED_REGRET: 5}.get(line.strong or 0)
-        shown.append(Line(cells, strong, line.starts_group))
+    for entry in entries(results):
+        row, training, beside = entry.row, entry.training, entry.selected
+        cells = (
+            f"Trained {training.metric}/{training.baseline}" if training and row.group == "trained" else algorithm(row),
+            _regret(results, row),
+            _printed(row),
+            *_judged(row),
+            *(("", "") if beside is None else (_digits(results.measured(beside).regret), _judged(beside)[1])),
+        )
+        strong = entry.strong(results.comparison.best, last=1, selected=5)
+        shown.append(Line(cells, strong, entry.starts_group))
     return terminal_table(title, columns, shown, caption=caption)
 
 
@@ -132,8 +159,16 @@ def _regret(results: Findings, row: Row) -> str:
     return _with_error(found.regret, found.standard_error)
 
 
+def _printed(row: Row) -> str:
+    return "" if row.printed is None else _with_error(row.printed.regret, row.printed.standard_error)
+
+
 def _with_error(value: float, error: float) -> str:
-    return f"{value:.3f} ({error:.3f})"
+    return f"{_digits(value)} ({_digits(error)})"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def _judged(row: Row) -> tuple[str, str]:

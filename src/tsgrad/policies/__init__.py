@@ -13,11 +13,13 @@ from tsgrad.policies.base import (
     parameter_fields,
     parameter_names,
     parameter_vector,
+    plain_meta_parameters,
     prepared,
     split,
     with_parameters,
 )
 from tsgrad.policies.bonus import Bonus, BonusThompson
+from tsgrad.policies.bonus_surface import BonusSurface
 from tsgrad.policies.index import IndexPolicy
 from tsgrad.policies.other_arms import with_arms
 from tsgrad.policies.pretrained import pretrained
@@ -59,6 +61,7 @@ __all__ = [
     "BatchKnowledgeGradient",
     "BayesUCB",
     "Bonus",
+    "BonusSurface",
     "BonusThompson",
     "Clock",
     "Experiment",
@@ -101,6 +104,7 @@ __all__ = [
     "parameter_fields",
     "parameter_names",
     "parameter_vector",
+    "plain_meta_parameters",
     "prepared",
     "pretrained",
     "shifted",

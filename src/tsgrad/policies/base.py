@@ -296,3 +296,13 @@ def with_parameters(policy: Sampling, vector: FloatArray) -> Sampling:
     shaped = [piece.reshape(np.shape(leaf)) for piece, leaf in zip(pieces, leaves, strict=True)]
     moved: Sampling = eqx.combine(jax.tree.unflatten(structure, shaped), fixed)
     return moved
+
+
+def plain_meta_parameters(policy: SamplingPolicy) -> dict[str, Any]:
+    """The meta-parameters in the paper's units as plain data, a number or lists of them: what files hold.
+
+    >>> import tsgrad as tg
+    >>> plain_meta_parameters(tg.ReshapedThompson(tg.GaussianBandit(arms=2)))["decay"]
+    [0.0, 0.0]
+    """
+    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}

@@ -12,6 +12,7 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_count, check_type
 from tsgrad.laws import NormalLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplesArmValues
+from tsgrad.policies.bonus_surface import BonusSurface
 from tsgrad.policies.other_arms import with_arms
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.registry import register
@@ -58,7 +59,7 @@ def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: 
 
 
 @register("bonus")
-class Bonus(Memoryless, SamplesArmValues):
+class Bonus(Memoryless, SamplesArmValues, BonusSurface):
     """Draws arm k's value from N(m + s u, (s exp v)^2), m and s the posterior's mean and standard deviation.
 
     u, the bonus, and v, the spread, are polynomials of x, the logarithm of the steps left, and y, that of the arm's
@@ -162,7 +163,6 @@ class Bonus(Memoryless, SamplesArmValues):
         return [polynomial(jnp.asarray(coefficients)) for coefficients in (self.bonus, self.log_spread)]
 
     def log_ranges(self, library: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """From where to where the logarithms of steps left and strength are scaled, by NumPy or JAX."""
         ends = (self.most_left, self.least_known, self.most_known)
         if None in ends:
             raise BadInput("policy must be prepared for a problem and a horizon before it is asked for its law")
@@ -170,16 +170,6 @@ class Bonus(Memoryless, SamplesArmValues):
         return (0.0, all_time), (least, most)
 
     def surface(self, left: FloatArray, strength: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bonus u and logarithm v of the spread, without what arms have of their own.
-
-        Args:
-            left: steps left, this one included.
-            strength: how many rewards the belief about an arm is worth; of the shape of `left`.
-
-        Returns:
-            Both, of the same shape.
-
-        """
         points = [
             np.clip(_scaled(np.log(np.ravel(value)), *scale), -1, 1)
             for value, scale in zip((left, strength), self.log_ranges(np), strict=True)

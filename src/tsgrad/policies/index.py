@@ -70,8 +70,8 @@ def check_size(entries: int, horizon: int) -> None:
     """Tables grow with the square (Gaussian arms) or the cube (Bernoulli arms) of the horizon."""
     if entries > MOST_ENTRIES:
         raise BadInput(
-            f"horizon must be smaller for a table of indices: {horizon} takes {entries:,} entries,"
-            f" at most {MOST_ENTRIES:,} are kept"
+            "horizon must be smaller for a table of indices",
+            detail=f": {horizon} takes {entries:,} entries, at most {MOST_ENTRIES:,} are kept",
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad.arrays import FloatArray
-from tsgrad.policies import Bonus
+from tsgrad.policies import BonusSurface
 from tsgrad.report import training_charts
 from tsgrad.report.contents import Definitions, Picture, Section, Table, TableRow
 from tsgrad.report.words import ArmLabels, meaning, short, spoken
@@ -40,8 +40,8 @@ def meta_parameter_section(
     return Section("What training changed", [opening], [picture, *_tables(start, end, len(labels.ticks)), definitions])
 
 
-def bonus_section(policy: Bonus, *, least_left: int = 1) -> Section:
-    """What the bonus law learned, as a picture: its coefficients mean little one by one. `least_left` are the users
+def bonus_section(policy: BonusSurface, *, least_left: int = 1) -> Section:
+    """What a bonus law learned, as a picture: its coefficients mean little one by one. `least_left` are the users
     left at the last step: with fewer the policy never decides.
     """
     text = (

@@ -17,7 +17,7 @@ from tsgrad.policies import SamplingPolicy
 from tsgrad.report.charts import ranking
 from tsgrad.report.style import figure_bytes
 from tsgrad.report.training_charts import Curve, learning_curves
-from tsgrad.training import Run
+from tsgrad.training import Run, training_curve, validation_curve
 
 _SHOWN_NUMBERS = 8  # of a meta-parameter; with more, the others are counted
 
@@ -32,10 +32,9 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 def run_figure(run: Run) -> Figure:
     """Regret on training batches (line), on validation episodes (circles), and of the policy selected (star)."""
-    measured = [(row.iteration, row.regret) for row in run.history if row.regret is not None]
-    checks = [(row.iteration, row.validation_regret) for row in run.history if row.validation_regret is not None]
+    checks = validation_curve(run.history)
     figure: Figure = learning_curves(
-        {"training": Curve.through(measured)},
+        {"training": Curve.through(training_curve(run.history))},
         rivals={"start": run.start_regret},
         checks=Curve.through(checks),
         selected=min(checks, key=lambda check: check[1]),

@@ -9,15 +9,27 @@ import numpy as np
 
 from tsgrad.evaluate import Comparison
 from tsgrad.evaluate.digits import fixed, measured
-from tsgrad.experiments import STEPS, Findings, Results, Row, Training, algorithm, read_results
+from tsgrad.experiments import (
+    STABLE,
+    STEPS,
+    Findings,
+    Moment,
+    Results,
+    Row,
+    Training,
+    algorithm,
+    policy_name,
+    read_results,
+)
 from tsgrad.report import sections, training_charts
 from tsgrad.report.concerns import end_worse, still_falling
 from tsgrad.report.contents import Concern, Fact, Picture, Report, Section, Table, TableRow
 from tsgrad.report.meta_parameters import meta_parameter_section
 from tsgrad.report.words import arm_labels, capital, duration, listing, problem_words, recipe_words, spoken_rival
-from tsgrad.training import read_seconds
+from tsgrad.training import read_seconds, training_curve, validation_curve
 
 OURS = "our recipe"
+PREFERRED = (STABLE, "mean/self", "mean/oracle")  # trainings that a report is about, the first that is there
 MOMENTS = {"last": "end of training", "selected": "selected"}
 NULLS_COINCIDE = 2.0  # average distance of two curves in standard errors of a point: 1.13 where they are one
 
@@ -63,22 +75,22 @@ def shown_row(results: Results) -> Row:
 
     It is not chosen by its regret on the evaluation episodes, which would flatter it.
     """
-    rows = {row.name: row for row in results.rows}
-    for training in ("stable", "mean/self", "mean/oracle"):
-        for name in (f"{training} (selected)", training):
-            if name in rows:
-                return rows[name]
-    return next(row for row in results.rows if row.group == "trained")
+    moments: tuple[Moment, ...] = ("selected", "last")
+    wanted = (results.row_of(training, moment) for training in PREFERRED for moment in moments)
+    trained = (row for row in results.rows if row.group == "trained")
+    return next(row for row in (*wanted, *trained) if row is not None)
 
 
 def spoken_row(row: Row) -> str:
     """A row's name in sentences and figures."""
-    return spoken_rival(row.name) if row.group == "rival" else spoken_training(row.name)
+    if row.moment is None:
+        return spoken_rival(row.name)
+    return policy_name(OURS, row.moment) if row.group == "stable" else row.name
 
 
-def spoken_training(name: str) -> str:
+def spoken_training(training: Training) -> str:
     """A training's name in sentences and figures."""
-    return name.replace("stable", OURS)
+    return OURS if training.recipe == "stable" else training.name
 
 
 def spoken_comparison(results: Results) -> Comparison:
@@ -182,13 +194,13 @@ def training_sentences(results: Results) -> list[str]:
 
 def training_pictures(results: Results, *, prefix: str = "") -> list[Picture]:
     """Learning curves of all trainings, and how the pulls moved in one of them."""
-    curves = {spoken_training(training.name): _curve(training) for training in results.trainings}
+    curves = {spoken_training(training): _curve(training) for training in results.trainings}
     rivals = {spoken_row(row): results.measured(row).regret for row in results.rows if row.group == "rival"}
     hidden = training_charts.rivals_off_the_chart(curves, rivals)
     away = f" Not drawn, being far above: {', '.join(f'{name} ({fixed(rivals[name], 1)})' for name in hidden)}."
     longest = max(len(curve.regret) for curve in curves.values())
     limit = results.comparison.bound
-    strong = spoken_training(_training_of(results, shown_row(results)).name)
+    strong = spoken_training(_training_of(results, shown_row(results)))
     lines = [*rivals.values(), *([] if limit is None else [limit.regret])]
     beyond = " Curves that leave the frame went further." if training_charts.leave_the_frame(curves, lines) else ""
     pictures = [
@@ -229,10 +241,10 @@ def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
     falling, worse = [], []
     for setting, results in reproduced.items():
         for training in results.trainings:
-            name = f"{setting} {spoken_training(training.name)}".strip()
-            checks = [point.validation_regret for point in training.history if point.validation_regret is not None]
+            name = f"{setting} {spoken_training(training)}".strip()
+            checks = [regret for _, regret in validation_curve(training.history)]
             falling += [name] * bool(still_falling(checks))
-            last, selected = _row_of(results, training, "last"), _row_of(results, training, "selected")
+            last, selected = results.row_of(training.name, "last"), results.row_of(training.name, "selected")
             if last is not None and selected is not None:
                 least = results.measured(selected).regret
                 excess = results.measured(last).regret - least
@@ -251,19 +263,13 @@ def reproduction_concerns(reproduced: Mapping[str, Results]) -> list[Concern]:
     return found
 
 
-def _row_of(results: Results, training: Training, moment: str) -> Row | None:
-    """The row of a training: of the policy at its end, or of the one selected."""
-    rows = [row for row in results.rows if row.moment == moment and row.training == training.name]
-    return rows[0] if rows else None
-
-
 def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
     """What was run, and how long it took."""
     paper = next((training for training in results.trainings if training.recipe == "paper"), results.trainings[0])
     listed = [
         Fact("Problem", problem_words(results.problem)),
         Fact("Horizon", f"{results.comparison.horizon} steps"),
-        Fact("Trainings", ", ".join(spoken_training(training.name) for training in results.trainings)),
+        Fact("Trainings", ", ".join(spoken_training(training) for training in results.trainings)),
         Fact("Paper's recipe", f"{recipe_words(paper.settings, rollouts=None)} ({STEPS:g} of the printed rate)"),
         *(
             Fact("Our recipe", recipe_words(training.settings, rollouts=training.settings.get("rollouts")))
@@ -281,8 +287,7 @@ def facts(results: Results, seconds: dict[str, float]) -> list[Fact]:
 
 
 def _curve(training: Training) -> training_charts.Curve:
-    points = [(point.iteration, point.regret) for point in training.history if point.regret is not None]
-    return training_charts.Curve.through(points)
+    return training_charts.Curve.through(training_curve(training.history))
 
 
 def _training_of(results: Results, row: Row) -> Training:

@@ -1,7 +1,6 @@
 """The report of a training run, from its folder: the run is read, its policies are tried on fresh episodes."""
 
 import platform
-import re
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +13,7 @@ from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, int
 from tsgrad.experiments import Rivals, applicable_rivals, rivals_of_experiments
 from tsgrad.live import robustness as measured
 from tsgrad.live.scenarios import has_scenarios
-from tsgrad.policies import Bonus, Policy, Thompson
+from tsgrad.policies import BonusSurface, Policy, Thompson
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import to_data
 from tsgrad.report import training_charts
@@ -27,9 +26,9 @@ from tsgrad.report.sections import comparison_section, gain_section, headline, k
 from tsgrad.report.summary import Words, summary_section
 from tsgrad.report.traffic import traffic_picture
 from tsgrad.report.words import arm_labels, duration, problem_title, problem_words, recipe_words, spoken_rival
-from tsgrad.simulation import simulate
+from tsgrad.simulation import WorkloadOptions, simulate
 from tsgrad.streams import Purpose
-from tsgrad.training import Configuration, HistoryRow, Run, RunFolder, read_seconds
+from tsgrad.training import Configuration, Run, RunFolder, read_seconds, training_curve, validation_curve
 
 EPISODES = 10_000
 EXAMPLES = 255  # experiments, of which the median one is shown
@@ -98,7 +97,7 @@ def run_report(
     sections += [
         gain_section(comparison, TRAINED, labels),
         bonus_section(run.policy, least_left=int(run.conditions.sizes(horizon)[-1]))
-        if isinstance(run.policy, Bonus)
+        if isinstance(run.policy, BonusSurface)
         else meta_parameter_section(
             run.start.meta_parameters(),
             run.policy.meta_parameters(),
@@ -141,8 +140,8 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
     if others is None:
         return "`tsgrad report` adds the rivals that apply to this problem."
     names: dict[str, list[str]] = {}  # by the reason, without its details: many share one
-    for name, reason in others.left_out.items():
-        names.setdefault(re.split("[:;] ", reason)[0], []).append(spoken_rival(name))
+    for name, refusal in others.left_out.items():
+        names.setdefault(refusal.reason, []).append(spoken_rival(name))
     reasons = "; ".join(f"{', '.join(missing)} ({reason})" for reason, missing in names.items())
     missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
@@ -168,29 +167,15 @@ def _evaluate(
     problem: AnyProblem, policies: dict[str, Policy], configuration: Configuration, *, episodes: int, seed: int
 ) -> Comparison:
     """All policies on the same episodes; without the start where that is plain Thompson sampling."""
-    settings = configuration.training
-    found = compare(
-        problem,
-        policies,
-        horizon=settings.horizon,
-        episodes=episodes,
-        seed=seed,
-        engine="jax" if settings.engine == "jax" else "auto",
-        precision=settings.precision,
-        chunk=settings.chunk,
-        conditions=configuration.build_conditions(),
-    )
+    workload = configuration.build_workload(episodes=episodes, seed=seed)
+    found = compare(problem, policies, engine=configuration.engine_of_others, **workload)
     return found if found.difference(PLAIN, START) != (0.0, 0.0) else found.without(START)
 
 
-def _checks(history: list[HistoryRow]) -> list[tuple[int, float]]:
-    return [(row.iteration, row.validation_regret) for row in history if row.validation_regret is not None]
-
-
 def _training(run: Run, comparison: Comparison) -> Section:
-    measured = [(row.iteration, row.regret) for row in run.history if row.regret is not None]
+    measured = training_curve(run.history)
     curve = training_charts.Curve.through(measured)
-    checks = _checks(run.history)
+    checks = validation_curve(run.history)
     selected = min(checks, key=lambda check: check[1])
     rivals = {name: regret for name, regret in comparison.regret.items() if name not in (TRAINED, LAST)}
     digits = decimals_at(comparison.regret[PLAIN])
@@ -225,25 +210,14 @@ def _training(run: Run, comparison: Comparison) -> Section:
 
 def _concerns(run: Run, configuration: Configuration, estimator: Estimator, comparison: Comparison) -> list[Concern]:
     settings = configuration.training
+    batch = configuration.build_workload(episodes=settings.episodes, seed=settings.seed)
+    fresh: WorkloadOptions = {**batch, "purpose": Purpose.EVALUATION}
     at_start, at_end = (
-        gradient(
-            run.problem,
-            policy,
-            estimator,
-            horizon=settings.horizon,
-            episodes=settings.episodes,
-            seed=settings.seed,
-            purpose=Purpose.EVALUATION,
-            engine=settings.engine,
-            precision=settings.precision,
-            chunk=settings.chunk,
-            conditions=run.conditions,
-        )
-        for policy in (run.start, run.last)
+        gradient(run.problem, policy, estimator, engine=settings.engine, **fresh) for policy in (run.start, run.last)
     )
     return [
         *no_gain(*comparison.difference(PLAIN, TRAINED)),
-        *still_falling([regret for _, regret in _checks(run.history)]),
+        *still_falling([regret for _, regret in validation_curve(run.history)]),
         *end_worse(comparison.regret[TRAINED], *comparison.difference(LAST, TRAINED)),
         *suspicious_gradients(at_start.names, at_start.standard_error, at_end.standard_error),
     ]

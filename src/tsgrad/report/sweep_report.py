@@ -11,7 +11,7 @@ from tsgrad.report import sweep_charts
 from tsgrad.report.concerns import no_gain, still_falling
 from tsgrad.report.contents import Concern, Fact, KeyFigure, Picture, Report, Section, Table, TableRow
 from tsgrad.report.run_report import software
-from tsgrad.training import RunFolder
+from tsgrad.training import RunFolder, validation_curve
 
 MOST_PANELS = 6
 MOST_NAMED = 6
@@ -147,7 +147,7 @@ def _concerns(folder: Path, found: Sweep) -> list[Concern]:
     runs: dict[str, list[str]] = {}
     for row in found.rows:
         history = RunFolder(folder / row.run).run().history
-        checks = [point.validation_regret for point in history if point.validation_regret is not None]
+        checks = [regret for _, regret in validation_curve(history)]
         for concern in (*no_gain(row.gain, row.gain_standard_error), *still_falling(checks)):
             runs.setdefault(concern.title, []).append(row.run)
     return [

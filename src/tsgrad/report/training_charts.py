@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from scipy.ndimage import uniform_filter1d
 
 from tsgrad.arrays import FloatArray
-from tsgrad.policies import Bonus
+from tsgrad.policies import BonusSurface
 from tsgrad.report.style import (
     ACCENT,
     DASHES,
@@ -179,11 +179,12 @@ def meta_parameters(
 
 
 @styled
-def bonus_over_time(policy: Bonus, *, least_left: int = 1, width: Width = "wide") -> Figure:
-    """What the bonus law learned: the bonus and the spread of an arm by steps left, for several strengths of belief.
+def bonus_over_time(policy: BonusSurface, *, least_left: int = 1, width: Width = "wide") -> Figure:
+    """What a bonus law learned: the bonus and the spread of an arm by steps left, for several strengths of belief.
 
     From `least_left` on, which are those of the last batch where users come in batches.
 
+    >>> from tsgrad.policies import Bonus
     >>> flat = Bonus(bonus=[0.5], log_spread=[0.0], most_left=50, least_known=1, most_known=51)
     >>> [line.get_label() for line in bonus_over_time(flat).axes[0].lines][:2]
     ['1', '3.71']

@@ -36,6 +36,7 @@ from tsgrad.simulation.workload import (
     Precision,
     Traced,
     Workload,
+    WorkloadExtras,
     WorkloadOptions,
 )
 
@@ -75,6 +76,7 @@ __all__ = [
     "Trajectory",
     "Workers",
     "Workload",
+    "WorkloadExtras",
     "WorkloadOptions",
     "all_workers",
     "check_names",

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Iterator
-from typing import Any, Literal, Required, TypedDict
+from typing import Any, Literal, TypedDict
 
 import equinox as eqx
 import jax
@@ -23,18 +23,23 @@ MOST_EPISODES = 2**32 - 1 - BLOCK  # they are numbered in 32 bits
 Precision = Literal["float32", "float64"]
 
 
-class WorkloadOptions(TypedDict, total=False):
-    """What `simulate`, `gradient`, `compare` and others take to say which episodes; see `Workload`."""
+class WorkloadExtras(TypedDict, total=False):
+    """What can always be left out of `WorkloadOptions`: for functions that know usual values of the others too."""
 
-    horizon: Required[int]
-    episodes: Required[int]
-    seed: Required[int]
     purpose: Purpose
     iteration: int
     first_episode: int
     precision: Precision
     chunk: int
     conditions: Conditions
+
+
+class WorkloadOptions(WorkloadExtras):
+    """What `simulate`, `gradient`, `compare` and others take to say which episodes; see `Workload`."""
+
+    horizon: int
+    episodes: int
+    seed: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from tsgrad.training.begin import resume, train, train_configuration
 from tsgrad.training.configuration import Configuration, checked_configuration, read_configuration, read_tables
 from tsgrad.training.folder import RunFolder, add_seconds, read_seconds
-from tsgrad.training.run import HistoryRow, Run
+from tsgrad.training.run import HistoryRow, Run, training_curve, validation_curve
 from tsgrad.training.settings import TrainingSettings
 
 __all__ = [
@@ -20,4 +20,6 @@ __all__ = [
     "resume",
     "train",
     "train_configuration",
+    "training_curve",
+    "validation_curve",
 ]

@@ -13,7 +13,7 @@ from tsgrad.estimate import Estimator
 from tsgrad.policies import RL2, BonusThompson, RecurrentThompson, ReshapedThompson, SamplingPolicy
 from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.registry import from_data
-from tsgrad.simulation import Conditions
+from tsgrad.simulation import Conditions, EngineName, WorkloadOptions
 from tsgrad.training.settings import EstimatorSettings, Settings, TrainingSettings, checked
 
 
@@ -68,6 +68,34 @@ class Configuration(Settings):
     def build_conditions(self) -> Conditions:
         """The conditions that are described; the usual ones where nothing is said."""
         return Conditions.from_table(self.conditions)
+
+    def build_workload(self, *, episodes: int, seed: int, horizon: int | None = None) -> WorkloadOptions:
+        """Episodes like those of the training, so many of them and of that seed; for `compare`, `gradient` and others.
+
+        Args:
+            episodes: how many.
+            seed: which.
+            horizon: how many steps they have; as many as in training unless given.
+
+        >>> tables = {"problem": {"kind": "gaussian", "arms": 2}, "training": {"horizon": 10, "chunk": 2}}
+        >>> found = checked_configuration(tables).build_workload(episodes=100, seed=1)
+        >>> found["horizon"], found["episodes"], found["chunk"]
+        (10, 100, 2)
+
+        """
+        return {
+            "horizon": self.training.horizon if horizon is None else horizon,
+            "episodes": episodes,
+            "seed": seed,
+            "precision": self.training.precision,
+            "chunk": self.training.chunk,
+            "conditions": self.build_conditions(),
+        }
+
+    @property
+    def engine_of_others(self) -> EngineName:
+        """The engine for other policies and estimators than the run's own, of which not each has a kernel."""
+        return "jax" if self.training.engine == "jax" else "auto"
 
     def build_estimator(self, problem: AnyProblem) -> Estimator:
         """The estimator that is described; where nothing is said, the one that is best for the problem."""

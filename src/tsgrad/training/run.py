@@ -23,7 +23,22 @@ class HistoryRow(NamedTuple):
     regret_standard_error: float | None
     gradient_norm: float | None
     validation_regret: float | None  # where it was measured
-    meta_parameters: dict[str, Any]  # in the paper's units
+    meta_parameters: dict[str, Any]  # in the paper's units, as plain data
+
+
+def training_curve(history: Sequence[HistoryRow]) -> list[tuple[int, float]]:
+    """Iterations with the regret on their training batches, where there is one.
+
+    >>> rows = [HistoryRow(0, 9.0, 0.1, 1.0, 8.5, {}), HistoryRow(1, 8.0, 0.1, 1.0, None, {})]
+    >>> training_curve(rows), validation_curve(rows)
+    ([(0, 9.0), (1, 8.0)], [(0, 8.5)])
+    """
+    return [(row.iteration, row.regret) for row in history if row.regret is not None]
+
+
+def validation_curve(history: Sequence[HistoryRow]) -> list[tuple[int, float]]:
+    """Iterations with the regret on validation episodes, where it was measured."""
+    return [(row.iteration, row.validation_regret) for row in history if row.validation_regret is not None]
 
 
 class Run(NamedTuple):

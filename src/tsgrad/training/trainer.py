@@ -13,7 +13,13 @@ from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, gradient_used, score_used
 from tsgrad.evaluate import compare
-from tsgrad.policies import SamplingPolicy, parameter_names, parameter_vector, with_parameters
+from tsgrad.policies import (
+    SamplingPolicy,
+    parameter_names,
+    parameter_vector,
+    plain_meta_parameters,
+    with_parameters,
+)
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import to_data
 from tsgrad.simulation import Conditions, Workers, Workload, ready_for, simulated, simulation_engine
@@ -207,7 +213,7 @@ class Trainer:
             regret_standard_error=found.regret_standard_error,
             gradient_norm=float(np.linalg.norm(found.mean)),
             validation_regret=measured,
-            meta_parameters=_lists(policy),
+            meta_parameters=plain_meta_parameters(policy),
         )
         return row, state._replace(iteration=state.iteration + 1, vector=vector, optimizer=optimizer)
 
@@ -270,7 +276,7 @@ class Trainer:
         )
         gain, error = comparison.difference("start", "selected")
         improved = gain > GAIN_Z * error
-        end = HistoryRow(state.iteration, None, None, None, end_regret, _lists(last))
+        end = HistoryRow(state.iteration, None, None, None, end_regret, plain_meta_parameters(last))
         return Run(
             policy=selected if improved else self.policy,
             last=last,
@@ -292,7 +298,3 @@ class Trainer:
                 f"the {what} of {self.names[wrong[0]]} is {values[wrong[0]]} at iteration {iteration}:"
                 " lower learning_rate, set clip_norm, or use precision='float64'"
             )
-
-
-def _lists(policy: SamplingPolicy) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in policy.meta_parameters().items()}

@@ -50,7 +50,8 @@ def check_applies(rival: Rival, problem: AnyProblem) -> Any:
     if not rival.applies(model):
         names = ", ".join(sorted(cls.__name__ for cls in _concrete(Rival) if cls.applies(model))) or "none"
         raise BadInput(
-            f"policy {type(rival).__name__} is not defined for {type(model).__name__}; rivals that are: {names}"
+            f"policy {type(rival).__name__} is not defined for {type(model).__name__}",
+            detail=f"; rivals that are: {names}",
         )
     return model
 
