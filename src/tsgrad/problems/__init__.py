@@ -1,5 +1,6 @@
 """Problems: a world, rewards, and what is believed about them."""
 
+from tsgrad.problems.assumptions import Assumed, assumed
 from tsgrad.problems.base import ArmMoments, Context, FiniteArms, IndependentArms, Problem, largest
 from tsgrad.problems.bernoulli import BernoulliBandit
 from tsgrad.problems.contexts import Contexts, FunctionContexts, GaussianContexts, GivenContexts
@@ -28,6 +29,7 @@ from tsgrad.problems.variations import (
 __all__ = [
     "AnyProblem",
     "ArmMoments",
+    "Assumed",
     "BallBandit",
     "BernoulliBandit",
     "BetaArm",
@@ -52,6 +54,7 @@ __all__ = [
     "TabledArms",
     "UncertainPrior",
     "UnknownVarianceBandit",
+    "assumed",
     "check_precision",
     "check_varies",
     "drift_spread",

@@ -12,6 +12,7 @@ from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import BetaDraw, BetaLaw
 from tsgrad.laws.counts import binomial
 from tsgrad.laws.largest import largest_beta, largest_beta_mean
+from tsgrad.problems.assumptions import ENDS, Assumed, assumed
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.problems.summed import SummedArms, Sums
@@ -140,3 +141,11 @@ def _(problem: BernoulliBandit, deviations: float) -> BernoulliBandit:
 @drift_spread.register
 def _(problem: BernoulliBandit) -> FloatArray:
     return root_trigamma(problem.alpha, problem.beta)
+
+
+@assumed.register
+def _(problem: BernoulliBandit) -> Assumed:
+    from scipy import stats
+
+    low, high = (stats.beta.ppf(end, problem.alpha, problem.beta) for end in ENDS)
+    return Assumed(low, high, counted=True)

@@ -11,6 +11,7 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import NormalDraw, NormalLaw
 from tsgrad.laws.largest import largest_normal
+from tsgrad.problems.assumptions import ENDS, Assumed, assumed
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import float32_limits, near, within
 from tsgrad.problems.summed import SummedArms, Sums, normal_sums
@@ -165,3 +166,11 @@ def _(problem: GaussianBandit, factor: float) -> GaussianBandit:
 @drift_spread.register
 def _(problem: GaussianBandit) -> FloatArray:
     return np.asarray(problem.prior_std)
+
+
+@assumed.register
+def _(problem: GaussianBandit) -> Assumed:
+    from scipy import stats
+
+    low, high = (stats.norm.ppf(end, problem.prior_mean, problem.prior_std) for end in ENDS)
+    return Assumed(low, high, problem.noise_std)

@@ -12,6 +12,7 @@ from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import check_arms, check_array
 from tsgrad.laws import GammaDraw, GammaLaw
 from tsgrad.laws.counts import poisson
+from tsgrad.problems.assumptions import ENDS, Assumed, assumed
 from tsgrad.problems.base import ArmMoments, Context
 from tsgrad.problems.precision import STRONGEST, float32_limits, within
 from tsgrad.problems.summed import SummedArms, Sums
@@ -116,3 +117,11 @@ def _(problem: PoissonBandit, deviations: float) -> PoissonBandit:
 @drift_spread.register
 def _(problem: PoissonBandit) -> FloatArray:
     return root_trigamma(problem.shape)
+
+
+@assumed.register
+def _(problem: PoissonBandit) -> Assumed:
+    from scipy import stats
+
+    low, high = (stats.gamma.ppf(end, problem.shape, scale=1 / problem.rate) for end in ENDS)
+    return Assumed(low, high, counted=True)

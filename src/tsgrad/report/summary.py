@@ -2,17 +2,15 @@
 and what happens if that is wrong. The rest of the report says how it was found.
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from tsgrad.evaluate import Comparison
 from tsgrad.evaluate.digits import decimals, fixed, interval, percentage
 from tsgrad.live import Robustness
-from tsgrad.problems import AnyProblem, BernoulliBandit, FiniteArms, GaussianBandit, PoissonBandit, TabledArms
+from tsgrad.problems import AnyProblem, Assumed, FiniteArms, TabledArms, assumed
 from tsgrad.report.contents import Picture, Section, Table, TableRow
 from tsgrad.report.sections import is_shown
 from tsgrad.report.words import short
@@ -111,33 +109,22 @@ def _assumed(problem: AnyProblem, words: Words) -> str:
     named = ", ".join(words.arms[:MOST_LISTED])
     rest = len(words.arms) - MOST_LISTED
     which = f"The arms are {named}{f' and {rest} more' if rest > 0 else ''}. " if words.arms else ""
-    return f"{which}{prior_words(problem.model, words)}"
+    return f"{which}{_prior_words(assumed(problem.model), words)}"
 
 
-@functools.singledispatch
-def prior_words(model: Any, words: Words) -> str:
+def _prior_words(prior: Assumed | None, words: Words) -> str:
     """What is assumed of the arms before the first reward, in the units of the experiment."""
-    return "What is assumed of them before the first reward is said below, under what was run."
+    if prior is None:
+        return "What is assumed of them before the first reward is said below, under what was run."
+    spread = _spread(np.stack([prior.low, prior.high]), words, counted=prior.counted)
+    if prior.noise_std is None:
+        return spread
+    return (
+        f"{spread} The standard deviation of a single reward around that: {_range(prior.noise_std, prior.noise_std)}."
+    )
 
 
-@prior_words.register
-def _(model: GaussianBandit, words: Words) -> str:
-    ends = stats.norm(model.prior_mean, model.prior_std).ppf([[0.05], [0.95]])
-    noise = _range(model.noise_std, model.noise_std)
-    return f"{_spread(ends, words)} The standard deviation of a single reward around that: {noise}."
-
-
-@prior_words.register
-def _(model: BernoulliBandit, words: Words) -> str:
-    return _spread(stats.beta(model.alpha, model.beta).ppf([[0.05], [0.95]]), words, counted=True)
-
-
-@prior_words.register
-def _(model: PoissonBandit, words: Words) -> str:
-    return _spread(stats.gamma(model.shape, scale=1 / model.rate).ppf([[0.05], [0.95]]), words, counted=True)
-
-
-def _spread(ends: Any, words: Words, *, counted: bool = False) -> str:
+def _spread(ends: Any, words: Words, *, counted: bool) -> str:
     """From where to where nine arms in ten are; where arms differ, from the lowest to the highest of them. What is
     counted and rare is said of as many decisions as have one to ten of it.
     """
