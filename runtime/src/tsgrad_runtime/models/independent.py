@@ -7,7 +7,7 @@ import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_arms, check_array, check_choice
 from tsgrad_runtime.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw, ProductLaw
-from tsgrad_runtime.models.base import Belief, Model
+from tsgrad_runtime.models.base import Belief, Model, reward_range
 
 
 class IndependentArms(Model):
@@ -76,6 +76,7 @@ class Gaussian(IndependentArms):
         self.prior_mean, self.prior_std, self.noise_std = prior_mean, prior_std, noise_std
         self.precision_ratio = (prior_std / noise_std) ** 2
         self.prior_strength = 1 / self.precision_ratio
+        self.reward_range = reward_range(prior_mean, prior_std, noise_std)
         self._means = prior_mean.tolist()
 
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:

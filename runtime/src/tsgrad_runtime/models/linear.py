@@ -7,7 +7,7 @@ import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import VectorLaw
-from tsgrad_runtime.models.base import Belief, Model
+from tsgrad_runtime.models.base import Belief, Model, reward_range
 
 
 class NormalPrior(Model):
@@ -73,6 +73,9 @@ class Linear(LinearRewards):
         super().__init__(prior_mean, prior_covariance)
         self.noise_std = check_array("noise_std", noise_std, above=0)
         self.features, self.contexts = check_features(features, self.noise_std.shape[0], self.prior_mean.shape[0])
+        if self.features is not None:
+            std = np.linalg.norm(self.features @ self.prior_root, axis=-1)
+            self.reward_range = reward_range(self.features @ self.prior_mean, std, self.noise_std)
 
     @property
     def arms(self) -> int:
@@ -97,6 +100,8 @@ class Ball(LinearRewards):
     def __init__(self, *, prior_mean: Any, prior_covariance: Any, noise_std: Any) -> None:
         super().__init__(prior_mean, prior_covariance)
         self.noise_std = check_number("noise_std", noise_std, above=0)
+        along = np.linalg.norm(self.prior_mean) * np.array([-1.0, 1.0])
+        self.reward_range = reward_range(along, np.linalg.norm(self.prior_root), self.noise_std)
 
     @property
     def arms(self) -> None:
