@@ -130,6 +130,19 @@ def test_arms_come_and_go():
             wrong()
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [{"prior_mean": [1.0, 2.0], "prior_std": [1.0, 1.0], "noise_std": [1.0, 1.0]}, {"prior_mean": []}, {"noise_std": 0}],
+)
+def test_a_new_arm_is_one_arm(parameters):
+    """Lists made two arms of one name, and every later decision failed."""
+    one = agent()
+    with pytest.raises(BadInput, match=r"prior_mean must be one number|noise_std must be > 0"):
+        one.add_arm("d", **parameters)
+    assert not one.apply(Event("arm", 0.0, arm="d", parameters=parameters))  # in a ledger of before
+    assert one.model.arms == len(one.arms) == 3
+
+
 def test_an_arm_that_cannot_come_or_go_any_more_changes_nothing():
     """Events that were checked before others came first: every agent must leave out the same ones."""
     one = agent()

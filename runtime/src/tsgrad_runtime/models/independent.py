@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_arms, check_array, check_choice
+from tsgrad_runtime.checks import BadInput, FloatArray, check_arms, check_array, check_choice, check_number
 from tsgrad_runtime.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw, ProductLaw
 from tsgrad_runtime.models.base import Belief, Model, reward_range
 
@@ -57,7 +57,8 @@ class IndependentArms(Model):
         for name, values in self.parameters.items():
             if name not in given and not np.all(values == values[0]):
                 raise BadInput(f"{name} of a new arm must be given where arms differ, got {values.tolist()!s:.60}")
-            longer[name] = np.append(values, check_array(name, given.get(name, values[0])))
+            above = 0 if name in self.positive else None
+            longer[name] = np.append(values, check_number(name, given.get(name, values[0]), above=above))
         return type(self)(**longer), (np.concatenate([belief[0], np.zeros((self.statistics, 1))], axis=1),)
 
     def cells(self, belief: Belief, most: int) -> Any:
