@@ -82,6 +82,34 @@ def test_chances_of_a_scene_are_computed_once(available, monkeypatch):
     assert len(computed) == 3
 
 
+@pytest.mark.parametrize(
+    ("policy", "times"),
+    [({"kind": "thompson"}, 1), ({"kind": "reshaped-evidence", "log_evidence_weight": 0.0, "decay": 1.0}, 20)],
+)
+@pytest.mark.parametrize("available", [None, ["a", "b"]])
+def test_chances_are_computed_once_between_two_rewards_unless_they_depend_on_time(
+    policy, times, available, monkeypatch
+):
+    one, computed = agent({**GAUSSIAN, "policy": policy}), []
+    shares = one.policy.shares
+    monkeypatch.setattr(one.policy, "shares", lambda *given: computed.append(1) or shares(*given))
+    assert all(0 < one.decide(available=available).propensity < 1 for _ in range(20))
+    assert len(computed) == times
+
+
+def test_an_arm_more_leaves_decisions_and_other_agents_as_they_were():
+    """Propensities are computed when they are asked for, and two agents may play one artefact."""
+    artefact = artefact_of(
+        {**GAUSSIAN, "policy": {"kind": "index", "table": [[[0.0] * 9]], "spread": [[[1.0] * 9]]}}, ""
+    )
+    one, other = Agent(artefact, seed=1), Agent(artefact, seed=1)
+    decision = one.decide()
+    one.add_arm("d", prior_mean=50.0)
+    assert decision.propensity == pytest.approx(1 / 3)
+    assert [other.decide().propensity, one.decide().propensity] == pytest.approx([1 / 3, 1])
+    assert other.decide().arm in "abc"
+
+
 def test_choices_that_were_not_shown_do_not_count():
     now = [0.0]
     one = agent(wait=10.0, clock=lambda: now[0])
@@ -132,7 +160,11 @@ def test_arms_come_and_go():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"prior_mean": [1.0, 2.0], "prior_std": [1.0, 1.0], "noise_std": [1.0, 1.0]}, {"prior_mean": []}, {"noise_std": 0}],
+    [
+        {"prior_mean": [1.0, 2.0], "prior_std": [1.0, 1.0], "noise_std": [1.0, 1.0]},
+        {"prior_mean": []},
+        {"noise_std": 0},
+    ],
 )
 def test_a_new_arm_is_one_arm(parameters):
     """Lists made two arms of one name, and every later decision failed."""

@@ -26,7 +26,8 @@ from tsgrad_runtime.conditions import MOST_FLOORS, Conditions, left_to_chance
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.models import Belief, IndependentArms, Model
-from tsgrad_runtime.policies import Scene
+from tsgrad_runtime.policies import Policy, Scene
+from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 MOST_USERS = 100_000
@@ -74,6 +75,7 @@ class Agent:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
+        self._shares = self._shares_of(self.policy)
         self.arms: list[str] = list(artefact.arms)
         own = int.from_bytes(os.urandom(8), "big")
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
@@ -103,7 +105,6 @@ class Agent:
         self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
         self.keeps_open = True  # false where a ledger knows which decisions wait
         self._scenes: dict[Any, Scene] = {}  # of the present state, so that chances are computed once
-        self._shares: tuple[Scene | None, Any] = (None, None)  # of the last scene that they were asked for
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> "Agent":
@@ -179,23 +180,24 @@ class Agent:
             )
             arm = arm if other is None else other
         named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
-        return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
+        shares = self._shares  # of the policy that decides now: with an arm more it is another one
+        return Decision(f"{self._prefix}{self.number:x}", named, lambda: _chance(shares, scene, arm))
 
     def shares(self, scene: Scene) -> FloatArray:
         """The chance of each arm, [K]: exact by quadrature, or by draws where `policy.exact_shares` is false or arms
         are not independent: 4,096 of them, 128 of policies that plan.
         """
-        last, shares = self._shares
-        if last is not scene:
-            shares = self._computed_shares(scene)
-            self._shares = scene, shares
-        chances: FloatArray = shares
-        return chances
+        return self._shares(scene)
 
-    def _computed_shares(self, scene: Scene) -> FloatArray:
+    def _shares_of(self, policy: Policy) -> Callable[[Scene], FloatArray]:
+        """The shares of a policy, computed once for all scenes that differ in nothing that they depend on."""
+        kept = PerScene(lambda scene: self._computed_shares(policy, scene))
+        return lambda scene: kept(scene, policy.stage(scene))
+
+    def _computed_shares(self, policy: Policy, scene: Scene) -> FloatArray:
         words = (self.process, self.number)
         generator = np.random.Generator(np.random.Philox(key=self.seed, counter=[*words, 0, 0]))
-        shares = self.policy.shares(scene, generator)
+        shares = policy.shares(scene, generator)
         return shares if self.conditions is None else self.conditions.floored(shares, scene.available)
 
     def _time(self) -> int:
@@ -216,9 +218,6 @@ class Agent:
         if not mask.any():
             raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
         return mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
-
-    def _chance(self, scene: Scene, arm: Any) -> float | None:
-        return None if self.model.arms is None else float(self.shares(scene)[arm])
 
     def _decided(self, scene: Scene, available: Iterable[str] | None, shown: bool) -> Decision:
         decision = self.propose(scene)
@@ -367,13 +366,18 @@ class Agent:
     def _add(self, event: Event) -> bool:
         growing = self._growing()
         try:
-            self.model, self.belief = self._with_arm(growing, event)
+            model, self.belief = self._with_arm(growing, event)
         except BadInput:
             return False
-        self.policy.prepare(self.model, self.artefact.horizon)
+        self.play(model)
         self.index[event.arm] = len(self.arms)
         self.arms.append(event.arm)
         return True
+
+    def play(self, model: Model) -> None:
+        """Goes on with another model, and a policy of its own for it: the artefact's may play for other agents too."""
+        self.model, self.policy = model, self.artefact.policy_for(model)
+        self._shares = self._shares_of(self.policy)
 
     def _growing(self) -> IndependentArms:
         """The model, where arms can be added at all: that depends on the policy, not on what came first."""
@@ -449,3 +453,7 @@ class Agent:
         from tsgrad_runtime.snapshot import restored
 
         return restored(policy, snapshot, clock)
+
+
+def _chance(shares: Callable[[Scene], FloatArray], scene: Scene, arm: Any) -> float | None:
+    return None if scene.model.arms is None else float(shares(scene)[arm])

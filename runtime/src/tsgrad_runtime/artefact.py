@@ -35,6 +35,10 @@ class Artefact(NamedTuple):
     arms: tuple[str, ...]
     conditions: Conditions | None
 
+    def policy_for(self, model: Model) -> Policy:
+        """A policy of its own for another model: one with an arm more."""
+        return _policy(self.content, model, self.horizon)
+
 
 @functools.cache
 def schema() -> dict[str, Any]:
@@ -81,7 +85,7 @@ def artefact_of(content: dict[str, Any], where: str) -> Artefact:
         model = model_of(content["problem"])
         conditions = conditions_of(content.get("conditions"), content["horizon"], model.arms)
         horizon = content["horizon"] if conditions is None else conditions.users
-        policy = policy_of(content.get("plays", content["policy"]), model, horizon)
+        policy = _policy(content, model, horizon)
         names = tuple(check_name("arms", name) for name in content.get("arms", map(str, range(model.arms or 0))))
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
@@ -89,3 +93,7 @@ def artefact_of(content: dict[str, Any], where: str) -> Artefact:
     if len(names) != count or len(set(names)) != count:
         raise BadInput(f"{where}: arms must be {count} different names, got {list(names)!r:.80}")
     return Artefact(content, checksum(content), model, policy, horizon, names, conditions)
+
+
+def _policy(content: dict[str, Any], model: Model, horizon: int) -> Policy:
+    return policy_of(content.get("plays", content["policy"]), model, horizon)

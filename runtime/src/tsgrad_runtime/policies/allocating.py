@@ -8,7 +8,7 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import CategoricalLaw, Law
 from tsgrad_runtime.models import IndependentArms, Model
-from tsgrad_runtime.policies.base import Sampling, Scene, largest
+from tsgrad_runtime.policies.base import Sampling, Scene, Timeless, largest
 from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.streams import Noise, Purpose, Stream, scattered
 
@@ -18,8 +18,8 @@ _RATE = 0.5
 _LEAST_USERS = 1e-12
 
 
-class Allocating(Sampling):
-    """A policy that gives shares of arms."""
+class Allocating(Timeless, Sampling):
+    """A policy that gives shares of arms; of one that depends on time, `stage` says how."""
 
     def __init__(self) -> None:
         self._law = PerScene(self._made)
@@ -27,10 +27,6 @@ class Allocating(Sampling):
     @abc.abstractmethod
     def allocated(self, scene: Scene) -> FloatArray:
         """The share of every arm, [K]; none for arms that are not available."""
-
-    def stage(self, scene: Scene) -> Any:
-        """What else shares depend on, beside what is known and which arms are there."""
-        return None
 
     def law(self, scene: Scene) -> Law:
         return self._law(scene, self.stage(scene))

@@ -62,6 +62,12 @@ class Policy(abc.ABC):
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         """The chance of each arm, [K]."""
 
+    def stage(self, scene: Scene) -> Any:
+        """What shares depend on beside belief, memory, features and available arms: the time, unless it is known that
+        they don't.
+        """
+        return scene.t
+
     def prepare(self, model: Model, horizon: int) -> None:
         """Checks that the policy fits the model, and fills in what depends on both."""
         return
@@ -73,6 +79,13 @@ class Policy(abc.ABC):
     def remember(self, model: Model, memory: Any, features: FloatArray | None, arm: Any, reward: float) -> Any:
         """The memory after a reward."""
         return memory
+
+
+class Timeless(Policy):
+    """A policy whose shares don't depend on how much time is left."""
+
+    def stage(self, scene: Scene) -> Any:
+        return None
 
 
 class Sampling(Policy):

@@ -7,7 +7,7 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_choice
 from tsgrad_runtime.laws import BetaLaw, CategoricalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw, VectorLaw
 from tsgrad_runtime.models import Model
-from tsgrad_runtime.policies.base import Arrays, Sampling, Scene
+from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, Timeless
 from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.special import sigmoid
 
@@ -98,7 +98,7 @@ def _factor(logarithm: FloatArray) -> FloatArray:
     return np.asarray(np.exp(np.minimum(np.maximum(logarithm, _LEAST), _MOST)))
 
 
-class RL2(_Network, Sampling):
+class RL2(_Network, Timeless, Sampling):
     """A network from arms and rewards to the probabilities of the arms."""
 
     per_arm = True

@@ -7,13 +7,13 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray
 from tsgrad_runtime.laws import BetaLaw, Law, NormalLaw, VectorLaw
 from tsgrad_runtime.models import Belief, Bernoulli, Gaussian, IndependentArms, Model, NormalPrior
-from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm, each_largest
+from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, Timeless, check_per_arm, each_largest
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerStep, kept_posterior
 from tsgrad_runtime.policies.stepwise import Stepwise
 from tsgrad_runtime.streams import Noise
 
 
-class Thompson(Sampling):
+class Thompson(Timeless, Sampling):
     """Plain Thompson sampling."""
 
     def __init__(self) -> None:

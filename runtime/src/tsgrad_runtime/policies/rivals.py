@@ -8,7 +8,7 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
-from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, each_largest, largest, offered
+from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, Timeless, each_largest, largest, offered
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerScene, kept_moments, kept_posterior
 from tsgrad_runtime.shares import DRAWS, counted_shares, product_shares, sampled_shares, shares_by_mask
 from tsgrad_runtime.special import normal_cdf
@@ -17,7 +17,7 @@ from tsgrad_runtime.streams import Noise
 _REDRAWS = 32  # of top-two sampling, as in the simulator
 
 
-class SoftElim(Sampling):
+class SoftElim(Timeless, Sampling):
     """Arm k with probability proportional to exp(-2 gap_k^2 pulls_k / w^2). Its memory is pulls and averages."""
 
     def __init__(self, *, log_confidence_scale: Any = 0.0) -> None:
@@ -48,7 +48,7 @@ class SoftElim(Sampling):
         return orders
 
 
-class Greedy(Certain):
+class Greedy(Timeless, Certain):
     """The largest posterior mean."""
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class KnowledgeGradient(Certain):
         return np.asarray(mean + (scene.horizon - scene.t) * step * excess)
 
 
-class Uniform(Policy):
+class Uniform(Timeless):
     """Every available arm with the same probability."""
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
@@ -183,7 +183,7 @@ class Uniform(Policy):
         return np.arange(scene.model.arms or 0) if scene.available is None else np.flatnonzero(scene.available)
 
 
-class ByDraws(Policy):
+class ByDraws(Timeless):
     """A policy that chooses by draws of the arms' means, and whose shares are found by playing it many times."""
 
     exact_shares = False
@@ -243,7 +243,7 @@ class SatisficingThompson(ByDraws):
         return np.where(enough, scene.memory[1], 2.0**32).argmin(axis=1)
 
 
-class TopTwoThompson(Policy):
+class TopTwoThompson(Timeless):
     """With probability `beta` the best arm of a draw, else of redraws until another arm is best; after 32 of them, the
     second best of the first draw.
     """
