@@ -147,12 +147,19 @@ class Agent:
         """
         if self.wait is not None:
             self.expire()
-        scene = self.scene(context, available)
         if users is None:
-            return self._decided(scene, available, shown)
-        return [
-            self._decided(scene, available, shown) for _ in range(check_count("users", users, least=1, most=MOST_USERS))
-        ]
+            return self._decided(self.scene(context, available), shown)
+        count = check_count("users", users, least=1, most=MOST_USERS)
+        return [self._decided(scene, shown) for scene in self.scenes(context, available, count)]
+
+    def scenes(self, context: Any, available: Iterable[str] | None, users: int) -> list[Scene]:
+        """What decisions for the next users would be made from now: all the same, but that each has their own features
+        where those are given for each user.
+        """
+        scene = self.scene(context, available)
+        if self.model.contexts or not self.model.varying:
+            return [scene] * users
+        return [scene._replace(features=self._features(None, self.steps + 1 + ahead)) for ahead in range(users)]
 
     def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
         """What a decision would be made from now."""
@@ -164,7 +171,7 @@ class Agent:
         mask = None if names is None and not self.withdrawn else self._mask(names)
         if self.conditions is not None:
             mask, staying = self._under_conditions(self.conditions, mask, t)
-        features = self._features(context, t)
+        features = self._features(context, self.steps + 1)
         scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon, staying)
         if plain and len(self._scenes) < _MOST_SCENES:
             self._scenes[names] = scene
@@ -219,10 +226,9 @@ class Agent:
             raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
         return mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
 
-    def _decided(self, scene: Scene, available: Iterable[str] | None, shown: bool) -> Decision:
+    def _decided(self, scene: Scene, shown: bool) -> Decision:
         decision = self.propose(scene)
-        features = scene.features if self.model.contexts else None
-        self.apply(Event("decision", self.clock(), decision.id, decision.arm, None, features, None, shown))
+        self.apply(Event("decision", self.clock(), decision.id, decision.arm, None, scene.kept_features, None, shown))
         return decision
 
     # What comes of them
@@ -349,12 +355,16 @@ class Agent:
         self.pending.clear()
 
     def learned_with(self, seen: Any) -> FloatArray | None:
-        """The features of the arms that a reward is learned with now: those seen at its decision, or the model's."""
+        """The features of the arms that a reward is learned with: those seen at its decision, or the model's.
+
+        Older ledgers and snapshots don't say what was seen where features are given for each user; their
+        rewards are learned with those of now, as they were then.
+        """
         return self._features(None, self.steps) if seen is None and not self.model.contexts else seen
 
     def present_features(self) -> FloatArray | None:
         """The features of the arms at the next decision, of a problem without contexts."""
-        return self._features(None, self._time())
+        return self._features(None, self.steps + 1)
 
     def check(self, event: Event) -> None:
         """Refuses an arm that can't be added or withdrawn."""
@@ -427,12 +437,13 @@ class Agent:
             raise BadInput("available must name an arm that can be played, got none")
         return mask
 
-    def _features(self, context: Any, t: int) -> FloatArray | None:
-        features: FloatArray | None = getattr(self.model, "features", None)
+    def _features(self, context: Any, user: int) -> FloatArray | None:
+        """Of the arms for a user, counted from one: those given with the decision, or the model's."""
         if not self.model.contexts:
             if context is not None:
                 raise BadInput("context must be left out: this problem has none")
-            return features[min(t, len(features)) - 1] if features is not None and features.ndim == 3 else features
+            features = self.model.features
+            return features[min(user, len(features)) - 1] if features is not None and self.model.varying else features
         wanted = (self.model.arms, self.model.prior_mean.shape[0])  # type: ignore[attr-defined]
         given = check_array("context", context if context is not None else [])
         if given.shape != wanted:

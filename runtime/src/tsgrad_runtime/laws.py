@@ -145,7 +145,7 @@ class GammaLaw(ProductLaw):
 
     def log_density(self, x: FloatArray) -> FloatArray:
         y = x[:, None] - (np.log(self.shape) - np.log(self.rate))  # from the peak, where large shapes lose no digits
-        return self.shape * (y - np.expm1(np.minimum(y, 700.0)))
+        return np.asarray(self.shape * (y - np.expm1(np.minimum(y, 700.0))))
 
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_shape = np.log(self.shape)

@@ -22,12 +22,18 @@ class Model(abc.ABC):
 
     rewards: ClassVar[str] = "real"  # any number, "binary" or a "count"
     contexts: bool = False  # whether features must be given with every decision
+    features: FloatArray | None = None  # of the arms, [K, d], or of the arms for each user, [T, K, d]
     reward_range: tuple[float, float] = (-np.inf, np.inf)  # beyond, a reward can't be one of the model
 
     @property
     @abc.abstractmethod
     def arms(self) -> int | None:
         """K; None where every vector is an arm."""
+
+    @property
+    def varying(self) -> bool:
+        """Whether features differ between decisions, so that those of a decision must be kept until its reward."""
+        return self.contexts or (self.features is not None and self.features.ndim == 3)
 
     @abc.abstractmethod
     def prior(self) -> Belief: ...

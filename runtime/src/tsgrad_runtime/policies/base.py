@@ -31,6 +31,11 @@ class Scene(NamedTuple):
         """How many decisions are left, this one included."""
         return self.horizon - self.t + 1
 
+    @property
+    def kept_features(self) -> FloatArray | None:
+        """Those that the decision's reward will be learned with; None where they are the model's at all times."""
+        return self.features if self.model.varying else None
+
 
 def offered(values: FloatArray, available: Any) -> FloatArray:
     """Values of arms [..., K], -inf of those that are not available."""
