@@ -47,6 +47,34 @@ def test_contradictions_and_unknown_decisions_are_refused_and_change_nothing():
     np.testing.assert_array_equal(one.belief[0], before)
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda one: one.reward([1], 1),
+        lambda one: one.activate({}),
+        lambda one: one.reward(None, 1),
+        lambda one: one.decide(available=[["a"]]),
+        lambda one: one.decide(available=3),
+        lambda one: one.decide(available=["a", None]),
+    ],
+)
+def test_what_is_no_name_is_refused(wrong):
+    with pytest.raises(BadInput, match=r"decision must be the id|available must be names"):
+        wrong(agent())
+
+
+def test_decisions_say_which_arms_could_be_played(monkeypatch):
+    one, seen = agent(), []
+    apply = one.apply
+    monkeypatch.setattr(one, "apply", lambda event: seen.append(event.available) or apply(event))
+    one.decide()
+    one.decide(available=iter(["c", "a"]))
+    one.decide(available=["a", "b", "c"])
+    one.withdraw("b")
+    one.decide()
+    assert seen == [None, ["a", "c"], None, None, ["a", "c"]]  # the fourth is the withdrawal itself
+
+
 def test_the_default_counts_after_the_wait():
     now = [0.0]
     one = agent(wait=10.0, default=-1.0, clock=lambda: now[0])

@@ -163,7 +163,7 @@ class Agent:
 
     def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
         """What a decision would be made from now."""
-        names = None if available is None else tuple(available)
+        names = None if available is None else _names(available)
         plain = context is None and not self.model.contexts
         if plain and names in self._scenes:
             return self._scenes[names]
@@ -228,8 +228,17 @@ class Agent:
 
     def _decided(self, scene: Scene, shown: bool) -> Decision:
         decision = self.propose(scene)
-        self.apply(Event("decision", self.clock(), decision.id, decision.arm, None, scene.kept_features, None, shown))
+        offered = self.offered(scene)
+        self.apply(
+            Event("decision", self.clock(), decision.id, decision.arm, None, scene.kept_features, offered, shown)
+        )
         return decision
+
+    def offered(self, scene: Scene) -> list[str] | None:
+        """The names of the arms that could be played in a scene; None where all could."""
+        if scene.available is None or scene.available.all():
+            return None
+        return [name for name, there in zip(self.arms, scene.available, strict=True) if there]
 
     # What comes of them
 
@@ -239,6 +248,7 @@ class Agent:
         A reward other than the one that counted is refused, as is one that comes after the default took its place.
         """
         reward = self.model.check_reward(value)
+        _check_id(decision)
         self.expire()
         if decision in self.settled:
             known = self.settled[decision]
@@ -257,7 +267,7 @@ class Agent:
 
     def activate(self, decision: str) -> bool:
         """A choice that waited was shown; true if that is news."""
-        if decision in self.settled or self._is_shown(decision):
+        if _check_id(decision) in self.settled or self._is_shown(decision):
             return False
         self.apply(Event("activation", self.clock(), decision))
         return True
@@ -425,7 +435,7 @@ class Agent:
         return self.index[name]
 
     def _is_shown(self, decision: str) -> bool:
-        if not isinstance(decision, str) or (decision not in self.open and decision not in self.unshown):
+        if decision not in self.open and decision not in self.unshown:
             raise BadInput(f"decision {decision!r:.80} is not known")
         return decision in self.open
 
@@ -468,3 +478,16 @@ class Agent:
 
 def _chance(shares: Callable[[Scene], FloatArray], scene: Scene, arm: Any) -> float | None:
     return None if scene.model.arms is None else float(shares(scene)[arm])
+
+
+def _names(available: Any) -> tuple[str, ...]:
+    names = tuple(available) if isinstance(available, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise BadInput(f"available must be names of arms, such as ['red', 'blue'], got {available!r:.80}")
+    return names
+
+
+def _check_id(decision: Any) -> str:
+    if not isinstance(decision, str):
+        raise BadInput(f"decision must be the id of one, a text, got {decision!r:.80}")
+    return decision
