@@ -50,6 +50,18 @@ class LinearRewards(NormalPrior):
     def whitened(self, belief: Belief) -> tuple[FloatArray, FloatArray]:
         return belief[0], belief[1]
 
+    def log_gain_of_weaker(self, belief: Belief, strength: float) -> float:
+        """The logarithm of how much better all rewards so far would have been foretold by a prior with the covariance
+        S / strength in place of S.
+
+        It is that of the mean of N(u; 0, I / strength) / N(u; 0, I) over the posterior of u, a Gaussian integral.
+        """
+        mean, root = belief
+        excess = np.eye(len(mean)) - (1 - strength) * (root @ root.T)
+        _, log_determinant = np.linalg.slogdet(excess)
+        far = (1 - strength) * mean @ np.linalg.solve(excess, mean)
+        return float(len(mean) * np.log(strength) - log_determinant + far) / 2
+
     def update(self, belief: Belief, features: FloatArray | None, arm: Any, reward: float) -> Belief:
         mean, root = belief
         feature, noise = self.seen(features, arm)
