@@ -17,6 +17,20 @@ GAUSSIAN = {
 }
 
 
+LOGISTIC = {"kind": "logistic", "prior_mean": [0.0], "prior_covariance": [[1.0]]}
+RESHAPED = {
+    "kind": "reshaped-gaussian",
+    "prior_mean": 0.0,
+    "log_prior_variance": 0.0,
+    "log_precision_ratio": 0.0,
+    "decay": 0.0,
+}
+WEIGHTS = (
+    *("weight_input", "weight_hidden", "bias", "bias_candidate"),
+    *("head_weight", "head_bias", "reward_location", "reward_scale"),
+)
+
+
 def agent(content=GAUSSIAN, **options):
     return Agent(artefact_of(content, "test"), **{"seed": 1, **options})
 
@@ -136,6 +150,12 @@ def test_an_arm_more_leaves_decisions_and_other_agents_as_they_were():
     assert decision.propensity == pytest.approx(1 / 3)
     assert [other.decide().propensity, one.decide().propensity] == pytest.approx([1 / 3, 1])
     assert other.decide().arm in "abc"
+
+
+def test_no_arm_is_added_to_a_policy_with_one_number_for_each():
+    """Be it in one field alone."""
+    with pytest.raises(BadInput, match="arms can't be added"):
+        agent({**GAUSSIAN, "policy": {**RESHAPED, "log_precision_ratio": [0.0, 0.1, 0.2]}}).add_arm("d")
 
 
 def test_choices_that_were_not_shown_do_not_count():
@@ -278,14 +298,36 @@ def test_a_snapshot_of_another_policy_is_refused(tmp_path):
         ({"policy": {"kind": "scaled-thompson", "factor": [1.0, 2.0]}}, "factor must be one number"),
         ({"policy": {"kind": "bonus", "bonus": [0, 0], "log_spread": [0, 0]}}, "coefficients"),
         ({"policy": {"kind": "index", "table": [[0.0]]}}, "table"),
+        ({"policy": {"kind": "index", "table": [[[]]]}}, "table"),
+        ({"policy": {"kind": "index", "table": [[[0.0]]], "spread": [[[-1.0]]]}}, "spread must be >= 0"),
+        ({"policy": {"kind": "recurrent", "form": "free", "reads_features": False}}, "weight_input is missing"),
+        ({"policy": {"kind": "rl2", "start": [0.0]}}, "weight_input is missing"),
+        ({"policy": {"kind": "rl2", "start": [0.0], **{name: [[1.0]] for name in WEIGHTS}}}, "chances"),
+        ({"policy": {"kind": "batch-knowledge-gradient", "sizes": []}}, "sizes"),
+        ({"policy": {"kind": "batch-knowledge-gradient", "sizes": [-5.0]}}, "sizes"),
+        ({"policy": {"kind": "soft-elim", "log_confidence_scale": -1e60}}, "log_confidence_scale"),
+        ({"policy": {"kind": "top-two-thompson", "beta": 5}}, "beta must be a number from 0 to 1"),
+        ({"policy": {"kind": "satisficing-thompson", "tolerance": -1}}, "tolerance"),
+        ({"policy": {**RESHAPED, "log_precision_ratio": [0.0]}}, "shapes"),
+        ({"policy": {**RESHAPED, "ratio": 1.0}}, "a field of policy"),
+        ({"policy": {"kind": "relaxation-sampling", "penalty": "INDEX"}, "horizon": 10**9}, "horizon"),
+        ({"horizon": 10**20}, "horizon"),
+        ({"horizon": 10**400}, "horizon"),
+        ({"expected": {"regret": float("nan")}}, "regret must be a finite"),
+        ({"expected": {"regret": 10**400}}, "regret must be a finite"),
+        ({"problem": {**LOGISTIC, "features": {"kind": "normal-contexts", "arms": float("inf")}}}, "arms"),
+        ({"problem": {**LOGISTIC, "features": {"kind": "normal-contexts", "arms": -1}}}, "arms"),
+        ({"arms": ["", "b", "c"]}, "empty"),
+        ({"conditions": {"flor": 0.3}}, "flor"),
     ],
 )
 def test_artefacts_that_cannot_be_played_say_why(change, word, tmp_path):
     path = tmp_path / "policy.json"
     content = {"tsgrad": "policy", "format": 1, "version": "1", **GAUSSIAN, **change, "sha256": "edited"}
     path.write_text(json.dumps(content))
-    with pytest.raises(BadInput, match=word):
+    with pytest.raises(BadInput, match=word) as refused:
         Agent.load(path)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_wait_is_one_number():

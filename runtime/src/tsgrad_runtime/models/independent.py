@@ -160,7 +160,7 @@ class Bernoulli(IndependentArms):
 
     def cells(self, belief: Belief, most: int) -> Any:
         # Cells are those of up to `longest` pulls; past the horizon, those of as many with the same rate of success.
-        longest = int(np.sqrt(2 * most)) - 1
+        longest = int((np.sqrt(8 * most + 1) - 3) / 2)
         successes, pulls = belief[0][0], belief[0][0] + belief[0][1]
         shrink = np.minimum(1.0, longest / np.maximum(pulls, 1))
         n, s = np.minimum(pulls, longest).astype(int), np.rint(successes * shrink).astype(int)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count, check_number
 from tsgrad_runtime.laws import VectorLaw
 from tsgrad_runtime.models.base import Belief, Model, reward_range
 
@@ -136,7 +136,12 @@ def check_features(features: Any, arms: int | None, dimension: int) -> tuple[Flo
     elif isinstance(features, dict):
         return None, True
     array = check_array("features", features)
-    if array.ndim not in (2, 3) or array.shape[-1] != dimension or (arms is not None and array.shape[-2] != arms):
+    if (
+        array.ndim not in (2, 3)
+        or not array.size
+        or array.shape[-1] != dimension
+        or (arms is not None and array.shape[-2] != arms)
+    ):
         raise BadInput(f"features must be [K, d] or [T, K, d], got shape {array.shape}")
     return array, False
 
@@ -145,5 +150,7 @@ def arms_of(features: Any) -> int:
     """How many arms the features of a problem are for."""
     if isinstance(features, dict):
         given = features.get("features")
-        return int(features["arms"]) if given is None else int(np.shape(given)[1])
+        if given is None:
+            return check_count("features: arms", features.get("arms"), least=1, most=2**31 - 1)
+        return int(np.shape(given)[1])
     return int(np.shape(features)[0])

@@ -59,7 +59,7 @@ class ExploreThenCommit(Allocating):
 
     def __init__(self, *, users: Any = None) -> None:
         super().__init__()
-        self.users = float(_known("users", users))
+        self.users = check_number("users", _known("users", users))
 
     def stage(self, scene: Scene) -> Any:
         return scene.t <= self.users
@@ -76,7 +76,7 @@ class SuccessiveElimination(Allocating):
 
     def __init__(self, *, width: Any = None) -> None:
         super().__init__()
-        self.width = float(_known("width", width))
+        self.width = check_number("width", _known("width", width))
 
     def allocated(self, scene: Scene) -> FloatArray:
         mean, std = scene.model.moments(scene.belief, scene.features)
@@ -87,6 +87,8 @@ class SuccessiveElimination(Allocating):
 
 class _Planned(Allocating):
     """Shares that are planned at every step, as if nothing were learned before its users are through."""
+
+    plans = True
 
     def stage(self, scene: Scene) -> Any:
         return scene.t
@@ -130,7 +132,10 @@ class BatchKnowledgeGradient(_Planned):
 
     def __init__(self, *, sizes: Any = None, after: Any = 0.0) -> None:
         super().__init__()
-        self.ends = np.cumsum(_known("sizes", sizes))
+        known = _known("sizes", sizes, above=0)
+        if known.ndim > 1 or not known.size:
+            raise BadInput(f"sizes must be one number, or one for each batch, got shape {known.shape}")
+        self.ends = np.cumsum(known)
         self.after = check_number("after", after)
 
     def allocated(self, scene: Scene) -> FloatArray:
@@ -150,11 +155,11 @@ class ResidualHorizon(_Planned):
         return self.best_shares(scene, users=float(scene.left), later=self.after)
 
 
-def _known(name: str, value: Any) -> FloatArray:
+def _known(name: str, value: Any, *, above: float | None = None) -> FloatArray:
     """What a policy that plans must have been told before it is written."""
     if value is None:
         raise BadInput(f"{name} must be given: write the policy with it, or as it was planned for its experiment")
-    return check_array(name, value)
+    return check_array(name, value, above=above)
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

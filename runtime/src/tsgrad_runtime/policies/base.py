@@ -1,11 +1,11 @@
 """What a policy is: it chooses an arm, and knows with which probability."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_choice
 from tsgrad_runtime.laws import CategoricalLaw, Law, VectorLaw
 from tsgrad_runtime.models import Belief, Model
 from tsgrad_runtime.shares import shares_by_mask
@@ -57,6 +57,7 @@ class Policy(abc.ABC):
     """Chooses arms, and knows with which probability. `exact_shares` is false where they are found by sampling."""
 
     exact_shares = True
+    plans = False  # whether every decision takes a plan, and milliseconds
     per_arm = False  # whether it has numbers for each arm, so that no arm can be added
 
     @abc.abstractmethod
@@ -146,6 +147,12 @@ def check_per_arm(model: Model, *meta_parameters: FloatArray) -> bool:
 class Arrays:
     """Fields of a policy that are arrays, checked."""
 
+    fields: ClassVar[tuple[str, ...]]
+
     def __init__(self, **given: Any) -> None:
-        for name, value in given.items():
-            setattr(self, name, check_array(name, value))
+        for name in given:
+            check_choice("a field of policy", name, self.fields)
+        for name in self.fields:
+            if name not in given:
+                raise BadInput(f"policy.{name} is missing: write the policy again")
+            setattr(self, name, check_array(name, given[name]))

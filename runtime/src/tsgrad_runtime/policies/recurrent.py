@@ -1,6 +1,6 @@
 """Policies with a recurrent network."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from tsgrad_runtime.special import sigmoid
 class _Network(Arrays):
     """A gated recurrent unit, and rewards in its units."""
 
+    fields: ClassVar[tuple[str, ...]] = (
+        *("weight_input", "weight_hidden", "bias", "bias_candidate"),
+        *("head_weight", "head_bias", "reward_location", "reward_scale"),
+    )
     weight_input: FloatArray
     weight_hidden: FloatArray
     bias: FloatArray
@@ -102,6 +106,7 @@ class RL2(_Network, Timeless, Sampling):
     """A network from arms and rewards to the probabilities of the arms."""
 
     per_arm = True
+    fields = (*_Network.fields, "start_state")
     start_state: FloatArray
 
     def __init__(self, *, start: Any, **weights: Any) -> None:

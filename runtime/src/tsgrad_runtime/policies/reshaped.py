@@ -37,6 +37,7 @@ def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
 class ReshapedGaussian(Arrays, Stepwise):
     """The paper's own: four meta-parameters an arm."""
 
+    fields = ("prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
     prior_mean: FloatArray
     log_prior_variance: FloatArray
     log_precision_ratio: FloatArray
@@ -46,7 +47,9 @@ class ReshapedGaussian(Arrays, Stepwise):
         if not isinstance(model, Gaussian):
             raise BadInput("policy 'reshaped-gaussian' needs a gaussian problem")
         super().prepare(model, horizon)
-        self.per_arm = check_per_arm(model, self.prior_mean, self.log_prior_variance, self.decay)
+        self.per_arm = check_per_arm(
+            model, self.prior_mean, self.log_prior_variance, self.log_precision_ratio, self.decay
+        )
         ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
         self._log_own_variance = 2 * np.log(model.prior_std)
 
@@ -65,6 +68,7 @@ class ReshapedGaussian(Arrays, Stepwise):
 class ReshapedBernoulli(Arrays, Stepwise):
     """Beta(c (alpha + w successes), c (beta + w failures)), c = fraction_left^-decay."""
 
+    fields = ("log_alpha", "log_beta", "log_evidence_weight", "decay")
     log_alpha: FloatArray
     log_beta: FloatArray
     log_evidence_weight: FloatArray
@@ -92,6 +96,7 @@ class ReshapedBernoulli(Arrays, Stepwise):
 class ReshapedEvidence(Arrays, Stepwise):
     """The posterior of evidence counted w fraction_left^-gamma times."""
 
+    fields = ("log_evidence_weight", "decay")
     log_evidence_weight: FloatArray
     decay: FloatArray
 
@@ -115,6 +120,7 @@ class ReshapedEvidence(Arrays, Stepwise):
 class ReshapedNormal(Arrays, Sampling):
     """N(P^-1 (S^-1 m + rho b), c fraction_left^gamma P^-1), P = S^-1 + rho A."""
 
+    fields = ("prior_mean", "log_covariance_scale", "log_precision_ratio", "decay")
     prior_mean: FloatArray
     log_covariance_scale: FloatArray
     log_precision_ratio: FloatArray
