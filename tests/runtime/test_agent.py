@@ -17,6 +17,20 @@ GAUSSIAN = {
 }
 
 
+LOGISTIC = {"kind": "logistic", "prior_mean": [0.0], "prior_covariance": [[1.0]]}
+RESHAPED = {
+    "kind": "reshaped-gaussian",
+    "prior_mean": 0.0,
+    "log_prior_variance": 0.0,
+    "log_precision_ratio": 0.0,
+    "decay": 0.0,
+}
+WEIGHTS = (
+    *("weight_input", "weight_hidden", "bias", "bias_candidate"),
+    *("head_weight", "head_bias", "reward_location", "reward_scale"),
+)
+
+
 def agent(content=GAUSSIAN, **options):
     return Agent(artefact_of(content, "test"), **{"seed": 1, **options})
 
@@ -45,6 +59,34 @@ def test_contradictions_and_unknown_decisions_are_refused_and_change_nothing():
         with pytest.raises(BadInput, match="reward"):
             one.reward(one.decide().id, value)
     np.testing.assert_array_equal(one.belief[0], before)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda one: one.reward([1], 1),
+        lambda one: one.activate({}),
+        lambda one: one.reward(None, 1),
+        lambda one: one.decide(available=[["a"]]),
+        lambda one: one.decide(available=3),
+        lambda one: one.decide(available=["a", None]),
+    ],
+)
+def test_what_is_no_name_is_refused(wrong):
+    with pytest.raises(BadInput, match=r"decision must be the id|available must be names"):
+        wrong(agent())
+
+
+def test_decisions_say_which_arms_could_be_played(monkeypatch):
+    one, seen = agent(), []
+    apply = one.apply
+    monkeypatch.setattr(one, "apply", lambda event: seen.append(event.available) or apply(event))
+    one.decide()
+    one.decide(available=iter(["c", "a"]))
+    one.decide(available=["a", "b", "c"])
+    one.withdraw("b")
+    one.decide()
+    assert seen == [None, ["a", "c"], None, None, ["a", "c"]]  # the fourth is the withdrawal itself
 
 
 def test_the_default_counts_after_the_wait():
@@ -80,6 +122,40 @@ def test_chances_of_a_scene_are_computed_once(available, monkeypatch):
     one.reward(decisions[0].id, 3.0)
     assert one.decide(available=available).propensity != decisions[0].propensity
     assert len(computed) == 3
+
+
+@pytest.mark.parametrize(
+    ("policy", "times"),
+    [({"kind": "thompson"}, 1), ({"kind": "reshaped-evidence", "log_evidence_weight": 0.0, "decay": 1.0}, 20)],
+)
+@pytest.mark.parametrize("available", [None, ["a", "b"]])
+def test_chances_are_computed_once_between_two_rewards_unless_they_depend_on_time(
+    policy, times, available, monkeypatch
+):
+    one, computed = agent({**GAUSSIAN, "policy": policy}), []
+    shares = one.policy.shares
+    monkeypatch.setattr(one.policy, "shares", lambda *given: computed.append(1) or shares(*given))
+    assert all(0 < one.decide(available=available).propensity < 1 for _ in range(20))
+    assert len(computed) == times
+
+
+def test_an_arm_more_leaves_decisions_and_other_agents_as_they_were():
+    """Propensities are computed when they are asked for, and two agents may play one artefact."""
+    artefact = artefact_of(
+        {**GAUSSIAN, "policy": {"kind": "index", "table": [[[0.0] * 9]], "spread": [[[1.0] * 9]]}}, ""
+    )
+    one, other = Agent(artefact, seed=1), Agent(artefact, seed=1)
+    decision = one.decide()
+    one.add_arm("d", prior_mean=50.0)
+    assert decision.propensity == pytest.approx(1 / 3)
+    assert [other.decide().propensity, one.decide().propensity] == pytest.approx([1 / 3, 1])
+    assert other.decide().arm in "abc"
+
+
+def test_no_arm_is_added_to_a_policy_with_one_number_for_each():
+    """Be it in one field alone."""
+    with pytest.raises(BadInput, match="arms can't be added"):
+        agent({**GAUSSIAN, "policy": {**RESHAPED, "log_precision_ratio": [0.0, 0.1, 0.2]}}).add_arm("d")
 
 
 def test_choices_that_were_not_shown_do_not_count():
@@ -128,6 +204,23 @@ def test_arms_come_and_go():
     for wrong in (lambda: one.decide(available=["d"]), lambda: one.withdraw("e"), lambda: one.add_arm("a")):
         with pytest.raises(BadInput):
             wrong()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"prior_mean": [1.0, 2.0], "prior_std": [1.0, 1.0], "noise_std": [1.0, 1.0]},
+        {"prior_mean": []},
+        {"noise_std": 0},
+    ],
+)
+def test_a_new_arm_is_one_arm(parameters):
+    """Lists made two arms of one name, and every later decision failed."""
+    one = agent()
+    with pytest.raises(BadInput, match=r"prior_mean must be one number|noise_std must be > 0"):
+        one.add_arm("d", **parameters)
+    assert not one.apply(Event("arm", 0.0, arm="d", parameters=parameters))  # in a ledger of before
+    assert one.model.arms == len(one.arms) == 3
 
 
 def test_an_arm_that_cannot_come_or_go_any_more_changes_nothing():
@@ -205,14 +298,36 @@ def test_a_snapshot_of_another_policy_is_refused(tmp_path):
         ({"policy": {"kind": "scaled-thompson", "factor": [1.0, 2.0]}}, "factor must be one number"),
         ({"policy": {"kind": "bonus", "bonus": [0, 0], "log_spread": [0, 0]}}, "coefficients"),
         ({"policy": {"kind": "index", "table": [[0.0]]}}, "table"),
+        ({"policy": {"kind": "index", "table": [[[]]]}}, "table"),
+        ({"policy": {"kind": "index", "table": [[[0.0]]], "spread": [[[-1.0]]]}}, "spread must be >= 0"),
+        ({"policy": {"kind": "recurrent", "form": "free", "reads_features": False}}, "weight_input is missing"),
+        ({"policy": {"kind": "rl2", "start": [0.0]}}, "weight_input is missing"),
+        ({"policy": {"kind": "rl2", "start": [0.0], **{name: [[1.0]] for name in WEIGHTS}}}, "chances"),
+        ({"policy": {"kind": "batch-knowledge-gradient", "sizes": []}}, "sizes"),
+        ({"policy": {"kind": "batch-knowledge-gradient", "sizes": [-5.0]}}, "sizes"),
+        ({"policy": {"kind": "soft-elim", "log_confidence_scale": -1e60}}, "log_confidence_scale"),
+        ({"policy": {"kind": "top-two-thompson", "beta": 5}}, "beta must be a number from 0 to 1"),
+        ({"policy": {"kind": "satisficing-thompson", "tolerance": -1}}, "tolerance"),
+        ({"policy": {**RESHAPED, "log_precision_ratio": [0.0]}}, "shapes"),
+        ({"policy": {**RESHAPED, "ratio": 1.0}}, "a field of policy"),
+        ({"policy": {"kind": "relaxation-sampling", "penalty": "INDEX"}, "horizon": 10**9}, "horizon"),
+        ({"horizon": 10**20}, "horizon"),
+        ({"horizon": 10**400}, "horizon"),
+        ({"expected": {"regret": float("nan")}}, "regret must be a finite"),
+        ({"expected": {"regret": 10**400}}, "regret must be a finite"),
+        ({"problem": {**LOGISTIC, "features": {"kind": "normal-contexts", "arms": float("inf")}}}, "arms"),
+        ({"problem": {**LOGISTIC, "features": {"kind": "normal-contexts", "arms": -1}}}, "arms"),
+        ({"arms": ["", "b", "c"]}, "empty"),
+        ({"conditions": {"flor": 0.3}}, "flor"),
     ],
 )
 def test_artefacts_that_cannot_be_played_say_why(change, word, tmp_path):
     path = tmp_path / "policy.json"
     content = {"tsgrad": "policy", "format": 1, "version": "1", **GAUSSIAN, **change, "sha256": "edited"}
     path.write_text(json.dumps(content))
-    with pytest.raises(BadInput, match=word):
+    with pytest.raises(BadInput, match=word) as refused:
         Agent.load(path)
+    assert "\n" not in str(refused.value)
 
 
 def test_a_wait_is_one_number():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
+from tsgrad_runtime import Agent, BadInput
+from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw
 from tsgrad_runtime.models import Gaussian
 from tsgrad_runtime.policies import Scene
@@ -111,3 +113,62 @@ def test_shares_of_plans_are_how_often_arms_are_played(penalty):
         spread = np.maximum(played * (1 - played), 1 / 200) * (1 / 128 + 1 / 200)
         assert np.all(np.abs(shares - played) < 5 * np.sqrt(spread))
         assert mask is None or shares[2] == played[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("law", "expected"),
+    [
+        (NormalLaw(np.array([8.5e17, 0.0, 0.0]), np.array([0.7, 1.0, 1.0])), [1, 0, 0]),
+        (NormalLaw(np.full(3, 1e6), np.full(3, 1e-12)), [1 / 3] * 3),
+        (NormalLaw(np.full(2, 1e6), np.array([1.0, 1e-12])), [0.5] * 2),
+        (NormalLaw(np.array([1e75, 0.0]), np.full(2, 1e-75)), [1, 0]),
+        (NormalLaw(np.array([np.nan, 0.0]), np.ones(2)), [0.5] * 2),
+        (NormalLaw(np.array([np.inf, np.inf]), np.ones(2)), [0.5] * 2),
+        (GammaLaw(np.array([1e33, 1.0]), np.array([2.0, 1.0])), [1, 0]),
+        (BetaLaw(np.array([[1e60, 1e-60], [1e60, 1e60]])), [1, 0]),
+    ],
+)
+def test_chances_are_chances_where_arms_are_narrower_than_numbers_lie_apart(law, expected):
+    np.testing.assert_allclose(product_shares(law, None), expected, atol=1e-9)
+
+
+def test_gamma_arms_of_many_counts_have_the_chances_of_normal_ones():
+    """Shapes of 10^14 lost all digits of their densities. A logarithm has the variance 1 / shape, nearly."""
+    shape = np.array([1e14, 1e14])
+    law = GammaLaw(shape, np.array([1.0, 1 - 1e-7]))
+    chance = special.ndtr(-1e-7 / np.sqrt(2 / 1e14))
+    np.testing.assert_allclose(product_shares(law, None), [chance, 1 - chance], atol=1e-6)
+
+
+PROBLEMS = {
+    "gaussian": {"prior_mean": [0.0, 1.0], "prior_std": [1.0, 1.0], "noise_std": [1.0, 1.0]},
+    "poisson": {"shape": [1.0, 1.0], "rate": [1.0, 1.0]},
+    "linear": {
+        "features": [[1.0], [-1.0]],
+        "prior_mean": [0.0],
+        "prior_covariance": [[1.0]],
+        "noise_std": [1.0, 1.0],
+    },
+    "ball": {"prior_mean": [0.0], "prior_covariance": [[1.0]], "noise_std": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "largest", "absurd"),
+    [
+        ("gaussian", 1e9, [1.7e18, -1e10]),
+        ("poisson", 2**53, [1e30, 1e33]),
+        ("linear", 1e9, [1e12]),
+        ("ball", 1e9, [1e12]),
+    ],
+)
+def test_rewards_that_no_belief_can_hold_are_refused(kind, largest, absurd):
+    content = {"policy": {"kind": "thompson"}, "problem": {"kind": kind, **PROBLEMS[kind]}, "horizon": 9}
+    agent = Agent(artefact_of(content, "test"), seed=0)
+    decision = agent.decide()
+    for reward in absurd:
+        with pytest.raises(BadInput, match="reward must be"):
+            agent.reward(decision.id, reward)
+    agent.reward(decision.id, largest)
+    following = agent.decide()
+    assert following.propensity is None or 0.5 < following.propensity <= 1

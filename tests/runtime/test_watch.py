@@ -8,6 +8,9 @@ import pytest
 from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
+from tsgrad_runtime.experiment import Experiment
+from tsgrad_runtime.ledger import Ledger
+from tsgrad_runtime.live_page import experiment_summary
 from tsgrad_runtime.watch import Watch
 
 CONTENT = {
@@ -75,3 +78,74 @@ def test_a_right_model_raises_no_alarm_in_batches(settings):
 )
 def test_wrong_priors_and_drifts_are_told(rate, word):
     assert re.search(word, watched(rate))
+
+
+def alarm_of(problem, reward, steps, seed=0, arms=10):
+    """The alarm after arms were played by turns, whose rewards are reward(step, arm, generator)."""
+    artefact = artefact_of({"policy": {"kind": "uniform"}, "problem": problem, "horizon": steps}, "test")
+    agent, watch, generator = Agent(artefact, seed=0), Watch(), np.random.default_rng(seed)
+    for step in range(steps):
+        arm = step % arms
+        event = Event("reward", 0.0, f"{step}", str(arm), reward=float(reward(step, arm, generator)))
+        watch.see(agent, event)
+        agent.apply(event)
+    return watch.alarm(agent)
+
+
+RARE = {"kind": "bernoulli", "alpha": [4.0] * 10, "beta": [96.0] * 10}
+
+
+def test_a_right_model_of_rare_rewards_raises_no_alarm():
+    """Each of 40 ever has one falsely once in 10,000 times. By a normal approximation, two had one at their end."""
+    for seed in range(40):
+        rates = np.random.default_rng(300 + seed).beta(4.0, 96.0, 10)
+        assert alarm_of(RARE, lambda step, arm, generator, r=rates: generator.random() < r[arm], 2000, seed) is None
+
+
+@pytest.mark.parametrize(
+    ("reward", "words"),
+    [
+        (lambda step, arm, generator: generator.random() < (0.4 if arm == 3 else 0.04), "3 is better than its prior"),
+        (lambda step, arm, generator: False, "not what the prior allows"),
+        (lambda step, arm, generator: generator.random() < (0.03 if step < 4000 else 0.12), "all arms .* a drift"),
+    ],
+)
+def test_misfits_of_rare_rewards_are_told(reward, words):
+    assert re.search(words, alarm_of(RARE, reward, 8000))
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_arms_with_features_are_watched_too(kind):
+    """Arm 0 pays as its features say, or more than they do."""
+    noise = {"noise_std": [1.0] * 3} if kind == "linear" else {}
+    features = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    problem = {"kind": kind, "features": features, "prior_mean": [0.0] * 2, "prior_covariance": np.eye(2).tolist()}
+
+    def paying(extra):
+        def reward(step, arm, generator):
+            expected = np.array(features[arm]) @ [0.5, -0.5] + extra * (arm == 0)
+            return (
+                generator.random() < 1 / (1 + np.exp(-expected)) if kind == "logistic" else generator.normal(expected)
+            )
+
+        return reward
+
+    assert alarm_of({**problem, **noise}, paying(0.0), 400, arms=3) is None
+    assert re.search(
+        "higher than expected|lower than expected", alarm_of({**problem, **noise}, paying(4.0), 400, arms=3)
+    )
+
+
+def test_rewards_are_counted_where_every_vector_is_an_arm(tmp_path):
+    ball = {"kind": "ball", "prior_mean": [0.0] * 2, "prior_covariance": np.eye(2).tolist(), "noise_std": 1.0}
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    experiment = Experiment(
+        artefact_of({"policy": {"kind": "thompson"}, "problem": ball, "horizon": 9}, "test"), ledger
+    )
+    for reward in (1.0, 4.0):
+        decision = experiment.agent.propose(experiment.agent.scene())
+        experiment.append([Event("decision", 0.0, decision.id, decision.arm)])
+        experiment.append([Event("reward", 0.0, decision.id, reward=reward)])
+    known = experiment_summary(experiment)
+    assert (known["decisions"], known["rewards"], known["average"]) == (2, 2, 2.5)
+    ledger.close()

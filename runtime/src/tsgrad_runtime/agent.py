@@ -26,7 +26,8 @@ from tsgrad_runtime.conditions import MOST_FLOORS, Conditions, left_to_chance
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.models import Belief, IndependentArms, Model
-from tsgrad_runtime.policies import Scene
+from tsgrad_runtime.policies import Policy, Scene
+from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 MOST_USERS = 100_000
@@ -74,6 +75,7 @@ class Agent:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
+        self._shares = self._shares_of(self.policy)
         self.arms: list[str] = list(artefact.arms)
         own = int.from_bytes(os.urandom(8), "big")
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
@@ -103,7 +105,6 @@ class Agent:
         self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
         self.keeps_open = True  # false where a ledger knows which decisions wait
         self._scenes: dict[Any, Scene] = {}  # of the present state, so that chances are computed once
-        self._shares: tuple[Scene | None, Any] = (None, None)  # of the last scene that they were asked for
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> "Agent":
@@ -146,16 +147,23 @@ class Agent:
         """
         if self.wait is not None:
             self.expire()
-        scene = self.scene(context, available)
         if users is None:
-            return self._decided(scene, available, shown)
-        return [
-            self._decided(scene, available, shown) for _ in range(check_count("users", users, least=1, most=MOST_USERS))
-        ]
+            return self._decided(self.scene(context, available), shown)
+        count = check_count("users", users, least=1, most=MOST_USERS)
+        return [self._decided(scene, shown) for scene in self.scenes(context, available, count)]
+
+    def scenes(self, context: Any, available: Iterable[str] | None, users: int) -> list[Scene]:
+        """What decisions for the next users would be made from now: all the same, but that each has their own features
+        where those are given for each user.
+        """
+        scene = self.scene(context, available)
+        if self.model.contexts or not self.model.varying:
+            return [scene] * users
+        return [scene._replace(features=self._features(None, self.steps + 1 + ahead)) for ahead in range(users)]
 
     def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
         """What a decision would be made from now."""
-        names = None if available is None else tuple(available)
+        names = None if available is None else _names(available)
         plain = context is None and not self.model.contexts
         if plain and names in self._scenes:
             return self._scenes[names]
@@ -163,7 +171,7 @@ class Agent:
         mask = None if names is None and not self.withdrawn else self._mask(names)
         if self.conditions is not None:
             mask, staying = self._under_conditions(self.conditions, mask, t)
-        features = self._features(context, t)
+        features = self._features(context, self.steps + 1)
         scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon, staying)
         if plain and len(self._scenes) < _MOST_SCENES:
             self._scenes[names] = scene
@@ -179,23 +187,24 @@ class Agent:
             )
             arm = arm if other is None else other
         named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
-        return Decision(f"{self._prefix}{self.number:x}", named, lambda: self._chance(scene, arm))
+        shares = self._shares  # of the policy that decides now: with an arm more it is another one
+        return Decision(f"{self._prefix}{self.number:x}", named, lambda: _chance(shares, scene, arm))
 
     def shares(self, scene: Scene) -> FloatArray:
         """The chance of each arm, [K]: exact by quadrature, or by draws where `policy.exact_shares` is false or arms
         are not independent: 4,096 of them, 128 of policies that plan.
         """
-        last, shares = self._shares
-        if last is not scene:
-            shares = self._computed_shares(scene)
-            self._shares = scene, shares
-        chances: FloatArray = shares
-        return chances
+        return self._shares(scene)
 
-    def _computed_shares(self, scene: Scene) -> FloatArray:
+    def _shares_of(self, policy: Policy) -> Callable[[Scene], FloatArray]:
+        """The shares of a policy, computed once for all scenes that differ in nothing that they depend on."""
+        kept = PerScene(lambda scene: self._computed_shares(policy, scene))
+        return lambda scene: kept(scene, policy.stage(scene))
+
+    def _computed_shares(self, policy: Policy, scene: Scene) -> FloatArray:
         words = (self.process, self.number)
         generator = np.random.Generator(np.random.Philox(key=self.seed, counter=[*words, 0, 0]))
-        shares = self.policy.shares(scene, generator)
+        shares = policy.shares(scene, generator)
         return shares if self.conditions is None else self.conditions.floored(shares, scene.available)
 
     def _time(self) -> int:
@@ -217,14 +226,19 @@ class Agent:
             raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
         return mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
 
-    def _chance(self, scene: Scene, arm: Any) -> float | None:
-        return None if self.model.arms is None else float(self.shares(scene)[arm])
-
-    def _decided(self, scene: Scene, available: Iterable[str] | None, shown: bool) -> Decision:
+    def _decided(self, scene: Scene, shown: bool) -> Decision:
         decision = self.propose(scene)
-        features = scene.features if self.model.contexts else None
-        self.apply(Event("decision", self.clock(), decision.id, decision.arm, None, features, None, shown))
+        offered = self.offered(scene)
+        self.apply(
+            Event("decision", self.clock(), decision.id, decision.arm, None, scene.kept_features, offered, shown)
+        )
         return decision
+
+    def offered(self, scene: Scene) -> list[str] | None:
+        """The names of the arms that could be played in a scene; None where all could."""
+        if scene.available is None or scene.available.all():
+            return None
+        return [name for name, there in zip(self.arms, scene.available, strict=True) if there]
 
     # What comes of them
 
@@ -234,6 +248,7 @@ class Agent:
         A reward other than the one that counted is refused, as is one that comes after the default took its place.
         """
         reward = self.model.check_reward(value)
+        _check_id(decision)
         self.expire()
         if decision in self.settled:
             known = self.settled[decision]
@@ -252,7 +267,7 @@ class Agent:
 
     def activate(self, decision: str) -> bool:
         """A choice that waited was shown; true if that is news."""
-        if decision in self.settled or self._is_shown(decision):
+        if _check_id(decision) in self.settled or self._is_shown(decision):
             return False
         self.apply(Event("activation", self.clock(), decision))
         return True
@@ -350,12 +365,16 @@ class Agent:
         self.pending.clear()
 
     def learned_with(self, seen: Any) -> FloatArray | None:
-        """The features of the arms that a reward is learned with now: those seen at its decision, or the model's."""
+        """The features of the arms that a reward is learned with: those seen at its decision, or the model's.
+
+        Older ledgers and snapshots don't say what was seen where features are given for each user; their
+        rewards are learned with those of now, as they were then.
+        """
         return self._features(None, self.steps) if seen is None and not self.model.contexts else seen
 
     def present_features(self) -> FloatArray | None:
         """The features of the arms at the next decision, of a problem without contexts."""
-        return self._features(None, self._time())
+        return self._features(None, self.steps + 1)
 
     def check(self, event: Event) -> None:
         """Refuses an arm that can't be added or withdrawn."""
@@ -367,13 +386,18 @@ class Agent:
     def _add(self, event: Event) -> bool:
         growing = self._growing()
         try:
-            self.model, self.belief = self._with_arm(growing, event)
+            model, self.belief = self._with_arm(growing, event)
         except BadInput:
             return False
-        self.policy.prepare(self.model, self.artefact.horizon)
+        self.play(model)
         self.index[event.arm] = len(self.arms)
         self.arms.append(event.arm)
         return True
+
+    def play(self, model: Model) -> None:
+        """Goes on with another model, and a policy of its own for it: the artefact's may play for other agents too."""
+        self.model, self.policy = model, self.artefact.policy_for(model)
+        self._shares = self._shares_of(self.policy)
 
     def _growing(self) -> IndependentArms:
         """The model, where arms can be added at all: that depends on the policy, not on what came first."""
@@ -411,7 +435,7 @@ class Agent:
         return self.index[name]
 
     def _is_shown(self, decision: str) -> bool:
-        if not isinstance(decision, str) or (decision not in self.open and decision not in self.unshown):
+        if decision not in self.open and decision not in self.unshown:
             raise BadInput(f"decision {decision!r:.80} is not known")
         return decision in self.open
 
@@ -423,12 +447,13 @@ class Agent:
             raise BadInput("available must name an arm that can be played, got none")
         return mask
 
-    def _features(self, context: Any, t: int) -> FloatArray | None:
-        features: FloatArray | None = getattr(self.model, "features", None)
+    def _features(self, context: Any, user: int) -> FloatArray | None:
+        """Of the arms for a user, counted from one: those given with the decision, or the model's."""
         if not self.model.contexts:
             if context is not None:
                 raise BadInput("context must be left out: this problem has none")
-            return features[min(t, len(features)) - 1] if features is not None and features.ndim == 3 else features
+            features = self.model.features
+            return features[min(user, len(features)) - 1] if features is not None and self.model.varying else features
         wanted = (self.model.arms, self.model.prior_mean.shape[0])  # type: ignore[attr-defined]
         given = check_array("context", context if context is not None else [])
         if given.shape != wanted:
@@ -449,3 +474,20 @@ class Agent:
         from tsgrad_runtime.snapshot import restored
 
         return restored(policy, snapshot, clock)
+
+
+def _chance(shares: Callable[[Scene], FloatArray], scene: Scene, arm: Any) -> float | None:
+    return None if scene.model.arms is None else float(shares(scene)[arm])
+
+
+def _names(available: Any) -> tuple[str, ...]:
+    names = tuple(available) if isinstance(available, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        raise BadInput(f"available must be names of arms, such as ['red', 'blue'], got {available!r:.80}")
+    return names
+
+
+def _check_id(decision: Any) -> str:
+    if not isinstance(decision, str):
+        raise BadInput(f"decision must be the id of one, a text, got {decision!r:.80}")
+    return decision

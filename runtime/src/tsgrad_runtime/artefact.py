@@ -5,12 +5,14 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tsgrad_runtime.checks import BadInput, check_name
+from tsgrad_runtime.checks import BadInput, check_count, check_name
 from tsgrad_runtime.conditions import Conditions, conditions_of
 from tsgrad_runtime.files import EDITED, FORMAT, checksum, parsed
 from tsgrad_runtime.models import Model, model_of
-from tsgrad_runtime.policies import Policy, policy_of
+from tsgrad_runtime.policies import Policy, check_played, policy_of
 from tsgrad_runtime.schema import check_schema
+
+MOST_STEPS = 2**31 - 1  # of an experiment, as many as the simulator can have
 
 
 class Artefact(NamedTuple):
@@ -34,6 +36,10 @@ class Artefact(NamedTuple):
     horizon: int  # in users
     arms: tuple[str, ...]
     conditions: Conditions | None
+
+    def policy_for(self, model: Model) -> Policy:
+        """A policy of its own for another model: one with an arm more."""
+        return _policy(self.content, model, self.horizon)
 
 
 @functools.cache
@@ -79,13 +85,19 @@ def artefact_of(content: dict[str, Any], where: str) -> Artefact:
     """What the content of a policy file stands for; `where` is named in errors."""
     try:
         model = model_of(content["problem"])
+        check_count("horizon", content["horizon"], least=1, most=MOST_STEPS)
         conditions = conditions_of(content.get("conditions"), content["horizon"], model.arms)
         horizon = content["horizon"] if conditions is None else conditions.users
-        policy = policy_of(content.get("plays", content["policy"]), model, horizon)
+        policy = _policy(content, model, horizon)
+        check_played(policy, model, horizon)
         names = tuple(check_name("arms", name) for name in content.get("arms", map(str, range(model.arms or 0))))
     except BadInput as error:
         raise BadInput(f"{where}: {error}") from None
     count = model.arms or 0
-    if len(names) != count or len(set(names)) != count:
-        raise BadInput(f"{where}: arms must be {count} different names, got {list(names)!r:.80}")
+    if len(names) != count or len(set(names)) != count or "" in names:
+        raise BadInput(f"{where}: arms must be {count} different names, none of them empty, got {list(names)!r:.80}")
     return Artefact(content, checksum(content), model, policy, horizon, names, conditions)
+
+
+def _policy(content: dict[str, Any], model: Model, horizon: int) -> Policy:
+    return policy_of(content.get("plays", content["policy"]), model, horizon)

@@ -163,6 +163,19 @@ def check_number(name: str, value: Any, *, above: float | None = None) -> float:
     return float(number)
 
 
+def check_within(name: str, value: Any, low: float, high: float) -> float:
+    """One number from `low` to `high`.
+
+    >>> check_within("beta", 5, 0, 1)
+    Traceback (most recent call last):
+    tsgrad_runtime.checks.BadInput: beta must be a number from 0 to 1, got 5.0
+    """
+    number = check_number(name, value)
+    if not low <= number <= high:
+        raise BadInput(f"{name} must be a number from {low:g} to {high:g}, got {number}")
+    return number
+
+
 def check_arms(arms: int | None, **given: FloatArray) -> list[FloatArray]:
     """Per-arm arguments broadcast to one shape [K]; `arms` gives K where all of them are scalars.
 

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_count, check_number
+from tsgrad_runtime.checks import BadInput, FloatArray, check_choice, check_count, check_number
 from tsgrad_runtime.streams import Noise
 
 MOST_FLOORS = 1 + 1e-12  # of all arms together
 _MOST_USERS = 2**31 - 1  # as many as the simulator can have
 _MOST_STEPS = 10**7
+_KEYS = ("batch", "allocation", "delay", "floor", "available", "after")
 
 
 class Conditions(NamedTuple):
@@ -75,6 +76,8 @@ def conditions_of(table: Any, horizon: int, arms: int | None) -> Conditions | No
     """From what a policy file says; None where there is nothing to see to."""
     if not table:
         return None
+    for key in table:
+        check_choice("a key of conditions", key, _KEYS)
     if table.get("allocation", "independent") != "independent":
         raise BadInput(
             f"conditions: allocation {table['allocation']!r:.40} can't be played user by user: train with 'independent'"

@@ -9,9 +9,9 @@ KINDS = get_args(Kind)
 class Event(NamedTuple):
     """One thing that happened.
 
-    `arm` is the name of an arm, or a vector where every vector is one. `features` are those of all arms where the
-    problem has contexts; `available` the arms that could be played, None where all could. `shown` is false for a choice
-    that waits to be activated. `parameters` are those of an arm that was added.
+    `arm` is the name of an arm, or a vector where every vector is one. `features` are those of all arms where they
+    differ between decisions; `available` the arms that could be played, None where all could. `shown` is false for a
+    choice that waits to be activated. `parameters` are those of an arm that was added.
     """
 
     kind: Kind

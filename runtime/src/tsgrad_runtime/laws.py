@@ -144,8 +144,8 @@ class GammaLaw(ProductLaw):
         return _log_gammas(generator, self.shape, draws) - np.log(self.rate)
 
     def log_density(self, x: FloatArray) -> FloatArray:
-        y = x[:, None] + np.log(self.rate)
-        return self.shape * y - np.exp(np.minimum(y, 700.0))
+        y = x[:, None] - (np.log(self.shape) - np.log(self.rate))  # from the peak, where large shapes lose no digits
+        return np.asarray(self.shape * (y - np.expm1(np.minimum(y, 700.0))))
 
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         log_shape = np.log(self.shape)
@@ -266,6 +266,8 @@ def _distances(curve: Any, peak: FloatArray, start: FloatArray) -> FloatArray:
     """
     distance = start
     for _ in range(_NEWTON_STEPS):
-        fallen, slope = curve(peak + _SIDES * distance)
-        distance = distance - (fallen + _FALL) / np.minimum(_SIDES * slope, -1e-30)
+        at = peak + _SIDES * distance
+        fallen, slope = curve(at)
+        step = (fallen + _FALL) / np.minimum(_SIDES * slope, -1e-30)
+        distance = distance - np.where(at == peak, 0.0, step)  # where no number lies between, there is no slope
     return np.asarray(np.maximum(distance, 0.0))

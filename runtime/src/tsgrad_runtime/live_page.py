@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad_runtime.experiment import Experiment
-from tsgrad_runtime.watch import ArmTally
+from tsgrad_runtime.watch import Tally
 
 
 def experiment_summary(experiment: Experiment) -> dict[str, Any]:
@@ -15,7 +15,7 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
     arms = []
     means, stds = _moments(experiment)
     for number, name in enumerate(agent.arms):
-        tally = watch.arms.get(name, ArmTally())
+        tally = watch.arms.get(name, Tally())
         arms.append(
             {
                 "name": name,
@@ -27,8 +27,7 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
                 "interval": _interval(agent.model.rewards, means[number], stds[number]),
             }
         )
-    total = sum(tally.total for tally in watch.arms.values())
-    rewarded = sum(tally.rewards for tally in watch.arms.values())
+    total, rewarded = watch.all.total, watch.all.rewards
     return {
         "policy": agent.artefact.name,
         "horizon": agent.artefact.horizon,

@@ -1,5 +1,6 @@
 """Checks data against a JSON schema: the few words of it that `policy.schema.json` uses."""
 
+import sys
 from typing import Any
 
 from tsgrad_runtime.checks import BadInput
@@ -27,6 +28,12 @@ def check_schema(name: str, value: Any, schema: dict[str, Any]) -> None:
         raise BadInput(f"{name} must be one of {', '.join(map(str, schema['enum']))}, got {value!r:.80}")
     if "minimum" in schema and not value >= schema["minimum"]:
         raise BadInput(f"{name} must be at least {schema['minimum']}, got {value!r:.80}")
+    if "maximum" in schema and not value <= schema["maximum"]:
+        raise BadInput(f"{name} must be at most {schema['maximum']}, got {value!s:.40}")
+    if wanted == "number" and not abs(value) <= sys.float_info.max:
+        raise BadInput(f"{name} must be a finite float64 number, got {value!s:.40}")
+    if isinstance(value, str) and len(value) < schema.get("minLength", 0):
+        raise BadInput(f"{name} must not be empty")
     if isinstance(value, dict):
         for key in schema.get("required", ()):
             if key not in value:

@@ -237,10 +237,8 @@ async def _decide(service: Service, asked: Asked) -> Answer:
         raise Refused(400, f"shown must be true or false, got {shown!r:.40}", "shown")
     users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
     agent = service.experiment.agent
-    scene = agent.scene(body.get("context"), available)
-    features = scene.features if agent.model.contexts else None
     made = []
-    for _ in range(users or 1):
+    for scene in agent.scenes(body.get("context"), available, users or 1):
         decision = agent.propose(scene)
         event = Event(
             "decision",
@@ -248,7 +246,7 @@ async def _decide(service: Service, asked: Asked) -> Answer:
             decision.id,
             decision.arm,
             decision.propensity,
-            features,
+            scene.kept_features,
             available,
             shown,
             policy=agent.artefact.name,

@@ -21,20 +21,34 @@ from tsgrad_runtime.laws import Law, ProductLaw
 NODES = 10
 DRAWS = 4096  # of shares by sampling
 _NEAR = 0.5  # of the distance between two breaks of an arm: there, another arm's break serves as well
+_APART = 4  # float64 numbers, at least, from one break of an arm to the next
+_LEAST_LOG_DENSITY = -1e300  # far out it may be infinite, and differences of infinities are no numbers
 
 
 def product_shares(law: ProductLaw, available: Any) -> FloatArray:
-    """The chance of each available arm to have the largest order, [K]; right to 1e-6, mostly to 1e-9."""
-    breaks = law.breaks()
-    shares = np.zeros(breaks.shape[1])
-    arms = np.arange(breaks.shape[1]) if available is None else np.flatnonzero(available)
-    low = np.max(breaks[0, arms])  # below, some arm surely has more
-    arms = arms[breaks[-1, arms] > low]
-    if arms.size == 1:
-        shares[arms] = 1.0
-    else:
-        shares[arms] = _integrated(law, arms, _marks(breaks[:, arms]), low)
+    """The chance of each available arm to have the largest order, [K]; right to 1e-6, mostly to 1e-9.
+
+    Whatever the law is, they are chances: an arm narrower than float64 numbers lie apart is as wide as a few of them,
+    and arms of which nothing can be computed share alike.
+    """
+    with np.errstate(all="ignore"):
+        breaks = _apart(law.breaks())
+        shares = np.zeros(breaks.shape[1])
+        arms = np.arange(breaks.shape[1]) if available is None else np.flatnonzero(available)
+        low = np.max(breaks[0, arms])  # below, some arm surely has more
+        arms = arms[~(breaks[-1, arms] <= low)]
+        found = np.ones(1) if arms.size == 1 else _integrated(law, arms, _marks(breaks[:, arms]), low)
+    shares[arms] = found if np.all(np.isfinite(found)) else 1 / arms.size
     return shares
+
+
+def _apart(breaks: FloatArray) -> FloatArray:
+    """Breaks [n, K] that are different float64 numbers; most are so anyway."""
+    middle = len(breaks) // 2
+    least = _APART * np.spacing(np.abs(breaks[middle])) * np.arange(1, middle + 1)[:, None]
+    above = np.maximum(breaks[middle + 1 :], breaks[middle] + least)
+    below = np.minimum(breaks[:middle], breaks[middle] - least[::-1])
+    return np.concatenate([below, breaks[middle : middle + 1], above])
 
 
 def _marks(breaks: FloatArray) -> FloatArray:
@@ -53,7 +67,7 @@ def _marks(breaks: FloatArray) -> FloatArray:
 def _integrated(law: ProductLaw, arms: Any, marks: FloatArray, low: float) -> FloatArray:
     half = (marks[1:] - marks[:-1]) / 2
     nodes = (marks[1:] + marks[:-1]) / 2 + half * _POINTS[:, None]  # [node, panel]
-    log_density = law.log_density(nodes.ravel())[:, arms]
+    log_density = np.maximum(law.log_density(nodes.ravel())[:, arms], _LEAST_LOG_DENSITY)
     density = np.exp(log_density - np.max(log_density, axis=0))
     size = (NODES, len(half), len(arms))
     mass = half[:, None] * (_WEIGHTS @ density.reshape(NODES, -1)).reshape(size[1:])
@@ -69,6 +83,26 @@ def _integrated(law: ProductLaw, arms: Any, marks: FloatArray, low: float) -> Fl
     weight = (half[kept] * _WEIGHTS[:, None])[..., None] * density.reshape(size)[:, kept] / total
     shares = np.sum(weight * leading, axis=(0, 1))
     return np.asarray(shares / np.sum(shares))
+
+
+def tail_chances(law: ProductLaw, points: FloatArray) -> FloatArray:
+    """The chances of each arm to have an order below, and above, a point of its own: [2, K] from points [K].
+
+    >>> from tsgrad_runtime.laws import NormalLaw
+    >>> print(tail_chances(NormalLaw(np.zeros(2), np.ones(2)), np.array([-3.0, 1.0])).round(6))
+    [[0.00135  0.841345]
+     [0.99865  0.158655]]
+    """
+    with np.errstate(all="ignore"):
+        breaks = _apart(law.breaks())
+        mass = []
+        for ends in (np.minimum(breaks, points), np.maximum(breaks, points)):
+            half = (ends[1:] - ends[:-1]) / 2  # [panel, K]
+            nodes = (ends[1:] + ends[:-1]) / 2 + half * _POINTS[:, None, None]
+            flat = nodes.reshape(-1, nodes.shape[-1])
+            density = np.exp(law.log_density(flat)[:, 0] - law.log_density(breaks[len(breaks) // 2])[0])
+            mass.append(np.sum(_WEIGHTS[:, None, None] * half * density.reshape(nodes.shape), axis=(0, 1)))
+    return np.asarray(mass / np.sum(mass, axis=0))
 
 
 def sampled_shares(law: Law, available: Any, generator: np.random.Generator) -> FloatArray:

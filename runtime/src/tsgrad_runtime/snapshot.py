@@ -52,8 +52,7 @@ def restored(policy: str | Path, path: str | Path, clock: Callable[[], float]) -
         kept = ("seed", "process", "wait", "default", "batch")
         agent = Agent(artefact, clock=clock, **{name: content[name] for name in kept})
         if content["arms"] != agent.arms:
-            agent.model = type(agent.model)(**content["parameters"])
-            agent.policy.prepare(agent.model, artefact.horizon)
+            agent.play(type(agent.model)(**content["parameters"]))
             agent.arms = list(content["arms"])
             agent.index = {name: number for number, name in enumerate(agent.arms)}
         agent.steps, agent.number = content["steps"], content["number"]

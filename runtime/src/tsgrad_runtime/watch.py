@@ -1,55 +1,58 @@
 """What an experiment shows as it goes on: traffic and rewards by arm, and whether the model still fits them."""
 
-from statistics import NormalDist
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tsgrad_runtime.agent import Agent
+from tsgrad_runtime.doubts import Doubt, Doubts, doubts_of
 from tsgrad_runtime.events import Event
-from tsgrad_runtime.models import Belief, IndependentArms, Model
+from tsgrad_runtime.models import Belief, IndependentArms
 
-LEAST_REWARDS = 30
-LEVEL = 1e-4  # of the alarm: how often it is raised falsely at any one moment, over all arms
+LEAST_REWARDS = 30  # of all arms, before anything is said
+LEVEL = 1e-4  # of the alarm: the chance that it is ever raised falsely, over all arms
 
 
-class ArmTally(NamedTuple):
-    """Of one arm: decisions that were shown, rewards (defaults among them), their sum, and how far they were from what
-    was expected of each before it came, in its standard deviations, added up.
-    """
+class Tally(NamedTuple):
+    """Decisions that were shown, rewards (defaults among them), and their sum: of one arm, or of all."""
 
     shown: int = 0
     rewards: int = 0
     total: float = 0.0
-    surprise: float = 0.0
 
 
 class Watch:
-    """Tallies of all arms, by name, from the events of an experiment.
+    """Tallies of all arms, by name, from the events of an experiment; `all` is that of all of them, and the only one
+    where every vector is an arm.
 
     It believes by every reward before the next. The agent's belief, which may stand still for a whole batch, would lend
-    one error to all surprises of the batch: their sum would be far from zero although the model is right.
+    one error to all that is foretold within the batch.
     """
 
     def __init__(self) -> None:
-        self.arms: dict[str, ArmTally] = {}
+        self.arms: dict[str, Tally] = {}
+        self.all = Tally()
         self.defaults = 0
+        self._doubts: Doubts | None = None
         self._belief: Belief | None = None  # where the agent's own isn't renewed at once
 
     def see(self, agent: Agent, event: Event) -> None:
         """One more event, before the agent's state knows it."""
-        if not isinstance(event.arm, str):
-            return
-        tally = self.arms.get(event.arm, ArmTally())
+        shown, rewards, total = 0, 0, 0.0
         match event.kind:
             case "decision" | "activation" if event.shown:
-                tally = tally._replace(shown=tally.shown + 1)
+                shown = 1
             case "reward" | "default":
                 self.defaults += event.kind == "default"
                 assert event.reward is not None
-                surprise = self._learned(agent, agent.index[event.arm], event.features, event.reward)
-                tally = ArmTally(tally.shown, tally.rewards + 1, tally.total + event.reward, tally.surprise + surprise)
-        self.arms[event.arm] = tally
+                rewards, total = 1, event.reward
+                self._learn(agent, event.arm, event.features, event.reward)
+            case _:
+                return
+        self.all = _added(self.all, shown, rewards, total)
+        if isinstance(event.arm, str):
+            self.arms[event.arm] = _added(self.arms.get(event.arm, Tally()), shown, rewards, total)
 
     def believed(self, agent: Agent) -> Belief:
         """What all rewards so far make of the prior, of as many arms as there are now."""
@@ -62,53 +65,47 @@ class Watch:
             return prior
         return prior if self._belief is None else self._belief
 
-    def _learned(self, agent: Agent, arm: int, seen: Any, reward: float) -> float:
-        """The surprise of a reward, which is believed by from now on."""
+    def _learn(self, agent: Agent, played: Any, seen: Any, reward: float) -> None:
+        """Doubts by a reward, which is believed by from now on."""
         model, belief = agent.model, self.believed(agent)
+        arm = agent.index[played] if isinstance(played, str) else np.asarray(played, np.float64)
         features = agent.learned_with(None if seen is None else np.asarray(seen, np.float64))
+        if self._doubts is None:
+            self._doubts = doubts_of(model)
+        self._doubts.see(model, belief, features, arm, reward)
         if not agent.at_once:
             self._belief = model.update(belief, features, arm, reward)
-        return _surprise(model, belief, features, arm, reward)
 
     def alarm(self, agent: Agent) -> str | None:
-        """A sentence where rewards of an arm are not what the model expects of them; None where all is well.
+        """A sentence where rewards are not what the model expects of them; None where all is well.
 
-        Under the model each arm's surprises are a martingale whose steps have variance one, so that their sum over the
-        root of their number is nearly standard normal; it grows where rewards drift. What an arm's mean has moved by
-        since the start has the variance that its prior had more than its posterior; it is far where the prior is wrong.
+        If the model is right, it is ever raised in an experiment with a chance of LEVEL at most, however often it is
+        asked for: see `doubts`.
         """
-        counted = {name: tally for name, tally in self.arms.items() if tally.rewards >= LEAST_REWARDS}
-        if not counted:
+        if self._doubts is None or self.all.rewards < LEAST_REWARDS:
             return None
-        bound = NormalDist().inv_cdf(1 - LEVEL / 4 / len(counted))  # two sides, two tests
-        moved = _moved(agent, self.believed(agent))
-        for name, tally in counted.items():
-            since_start, on_the_way = moved.get(name, 0.0), tally.surprise / tally.rewards**0.5
-            if abs(since_start) > bound:
-                side = "better" if since_start > 0 else "worse"
-                return (
-                    f"{name} is {side} than its prior allows, by {abs(since_start):.1f} standard errors: is it wrong?"
-                )
-            if abs(on_the_way) > bound:
-                side = "higher" if on_the_way > 0 else "lower"
-                return f"Rewards of {name} are {side} than expected, by {abs(on_the_way):.1f} standard errors: a drift?"
-        return None
+        features = None if agent.model.contexts else agent.present_features()
+        doubt = self._doubts.strongest(agent.model, self.believed(agent), features)
+        return None if doubt is None or doubt.log_chance > math.log(LEVEL) else _said(doubt, agent.arms)
 
 
-def _moved(agent: Agent, believed: Belief) -> dict[str, float]:
-    """By how much each arm's expected reward has moved since the start, in its standard deviations."""
-    model = agent.model
-    if model.contexts or model.arms is None:
-        return {}
-    features = agent.present_features()
-    (before, wide), (now, narrow) = (model.moments(belief, features) for belief in (model.prior(), believed))
-    spread = np.sqrt(np.maximum(wide**2 - narrow**2, 1e-300))
-    known = narrow < 0.9 * wide  # before that, there is next to nothing to divide by
-    return dict(zip(agent.arms, np.where(known, (now - before) / spread, 0.0).tolist(), strict=True))
+def _added(tally: Tally, shown: int, rewards: int, total: float) -> Tally:
+    return Tally(tally.shown + shown, tally.rewards + rewards, tally.total + total)
 
 
-def _surprise(model: Model, belief: Belief, features: Any, arm: int, reward: float) -> float:
-    """(reward - expected) / its predictive standard deviation."""
-    mean, std = (values[arm] for values in model.moments(belief, features))
-    predictive = std * (1 + model.strength(belief, features)[arm]) ** 0.5
-    return float((reward - mean) / max(predictive, 1e-300))
+def _said(doubt: Doubt, arms: list[str]) -> str:
+    who = "all arms" if doubt.arm is None else arms[doubt.arm]
+    side = "higher" if doubt.higher else "lower"
+    said = {
+        "arm": f"{who} is {'better' if doubt.higher else 'worse'} than its prior allows: is it wrong?",
+        "prior": "Rewards are not what the prior allows: a weaker one foretells them far better. Is it wrong?",
+        "drift": f"Rewards of {who} are {'other' if doubt.higher is None else side} than they were: a drift?",
+        "bias": f"Rewards of {who} are {side} than expected: a drift?",
+    }[doubt.kind]
+    return f"{said} Where the model is right, this is said at most once in {_rounded(-doubt.log_chance)} experiments."
+
+
+def _rounded(log_number: float) -> str:
+    """A large number, whose logarithm is given."""
+    digits = log_number / math.log(10)
+    return f"{10**digits:,.0f}" if digits < 7 else f"10^{digits:.0f}"

@@ -10,7 +10,7 @@ from typing import Any
 from tsgrad_runtime.checks import BadInput, check_choice
 from tsgrad_runtime.models.base import Belief, Model
 from tsgrad_runtime.models.independent import Bernoulli, Gaussian, IndependentArms, Poisson, UnknownVariance
-from tsgrad_runtime.models.linear import Ball, Linear, NormalPrior
+from tsgrad_runtime.models.linear import Ball, Linear, LinearRewards, NormalPrior
 from tsgrad_runtime.models.logistic import Logistic
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Bernoulli",
     "Gaussian",
     "IndependentArms",
+    "LinearRewards",
     "Model",
     "NormalPrior",
     "Poisson",

@@ -1,13 +1,15 @@
 """Models whose arms teach nothing about each other."""
 
 import abc
+from collections.abc import Sequence
+from math import lgamma, log
 from typing import Any, ClassVar
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_arms, check_array, check_choice
+from tsgrad_runtime.checks import BadInput, FloatArray, check_arms, check_array, check_choice, check_number
 from tsgrad_runtime.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw, ProductLaw
-from tsgrad_runtime.models.base import Belief, Model
+from tsgrad_runtime.models.base import Belief, Model, reward_range
 
 
 class IndependentArms(Model):
@@ -24,6 +26,8 @@ class IndependentArms(Model):
         arms = check_arms(None, **arrays)
         self.parameters: dict[str, FloatArray] = dict(zip(arrays, arms, strict=True))
         self._arms = len(arms[0])
+        # Of each arm, as plain numbers, which are faster one by one.
+        self._of_arms: list[tuple[float, ...]] = list(zip(*(values.tolist() for values in arms), strict=True))
         self.settle()
 
     @abc.abstractmethod
@@ -33,6 +37,13 @@ class IndependentArms(Model):
     @abc.abstractmethod
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         """What a reward adds to the statistics of its arm, [S]."""
+
+    @abc.abstractmethod
+    def log_evidence(self, arm: int, statistics: Sequence[float], strength: float = 1.0) -> float:
+        """The logarithm of the chance, or density, of rewards of an arm with these statistics, under a prior that is
+        worth `strength` times as many rewards; but for a term that is the same for every strength, and that adds up
+        over rewards.
+        """
 
     @abc.abstractmethod
     def posterior(self, belief: Belief, features: FloatArray | None) -> ProductLaw: ...
@@ -57,7 +68,8 @@ class IndependentArms(Model):
         for name, values in self.parameters.items():
             if name not in given and not np.all(values == values[0]):
                 raise BadInput(f"{name} of a new arm must be given where arms differ, got {values.tolist()!s:.60}")
-            longer[name] = np.append(values, check_array(name, given.get(name, values[0])))
+            above = 0 if name in self.positive else None
+            longer[name] = np.append(values, check_number(name, given.get(name, values[0]), above=above))
         return type(self)(**longer), (np.concatenate([belief[0], np.zeros((self.statistics, 1))], axis=1),)
 
     def cells(self, belief: Belief, most: int) -> Any:
@@ -76,10 +88,17 @@ class Gaussian(IndependentArms):
         self.prior_mean, self.prior_std, self.noise_std = prior_mean, prior_std, noise_std
         self.precision_ratio = (prior_std / noise_std) ** 2
         self.prior_strength = 1 / self.precision_ratio
+        self.reward_range = reward_range(prior_mean, prior_std, noise_std)
         self._means = prior_mean.tolist()
 
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         return 1.0, reward - self._means[arm]
+
+    def log_evidence(self, arm: int, statistics: Sequence[float], strength: float = 1.0) -> float:
+        _, prior_std, noise_std = self._of_arms[arm]
+        pulls, total = statistics
+        before, standard = strength * (noise_std / prior_std) ** 2, total / noise_std
+        return (log(before / (before + pulls)) + standard * standard / (before + pulls)) / 2
 
     def posterior(self, belief: Belief, features: FloatArray | None) -> NormalLaw:
         pulls, total = belief[0]
@@ -120,6 +139,11 @@ class Bernoulli(IndependentArms):
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         return reward, 1.0 - reward
 
+    def log_evidence(self, arm: int, statistics: Sequence[float], strength: float = 1.0) -> float:
+        alpha, beta = (strength * one for one in self._of_arms[arm])
+        successes, failures = statistics
+        return _log_beta(alpha + successes, beta + failures) - _log_beta(alpha, beta)
+
     def posterior(self, belief: Belief, features: FloatArray | None) -> BetaLaw:
         return BetaLaw(self.both + belief[0])
 
@@ -136,7 +160,7 @@ class Bernoulli(IndependentArms):
 
     def cells(self, belief: Belief, most: int) -> Any:
         # Cells are those of up to `longest` pulls; past the horizon, those of as many with the same rate of success.
-        longest = int(np.sqrt(2 * most)) - 1
+        longest = int((np.sqrt(8 * most + 1) - 3) / 2)
         successes, pulls = belief[0][0], belief[0][0] + belief[0][1]
         shrink = np.minimum(1.0, longest / np.maximum(pulls, 1))
         n, s = np.minimum(pulls, longest).astype(int), np.rint(successes * shrink).astype(int)
@@ -156,6 +180,11 @@ class Poisson(IndependentArms):
 
     def evidence(self, arm: int, reward: float) -> tuple[float, ...]:
         return 1.0, reward
+
+    def log_evidence(self, arm: int, statistics: Sequence[float], strength: float = 1.0) -> float:
+        shape, rate = (strength * one for one in self._of_arms[arm])
+        pulls, total = statistics
+        return _log_gamma_mass(shape + total, rate + pulls) - _log_gamma_mass(shape, rate)
 
     def posterior(self, belief: Belief, features: FloatArray | None) -> GammaLaw:
         return GammaLaw(self.shape + belief[0][1], self.rate + belief[0][0])
@@ -186,6 +215,14 @@ class UnknownVariance(IndependentArms):
         centred = reward - float(self.prior_mean[arm])
         return 1.0, centred, centred**2
 
+    def log_evidence(self, arm: int, statistics: Sequence[float], strength: float = 1.0) -> float:
+        _, weight, shape, rate = self._of_arms[arm]
+        weight, shape, rate = strength * weight, strength * shape, strength * rate
+        pulls, total, squares = statistics
+        spread = max(squares - total * total / (weight + pulls), 0.0)
+        learned = _log_gamma_mass(shape + pulls / 2, rate + spread / 2) - _log_gamma_mass(shape, rate)
+        return learned + log(weight / (weight + pulls)) / 2
+
     def posterior(self, belief: Belief, features: FloatArray | None) -> NormalGammaLaw:
         pulls, total, squares = belief[0]
         weight = self.prior_weight + pulls
@@ -208,3 +245,12 @@ def _check_fields(given: dict[str, Any], fields: tuple[str, ...]) -> None:
     for name in fields:
         if name not in given:
             raise BadInput(f"problem.{name} is missing: write the policy again")
+
+
+def _log_beta(alpha: float, beta: float) -> float:
+    return lgamma(alpha) + lgamma(beta) - lgamma(alpha + beta)
+
+
+def _log_gamma_mass(shape: float, rate: float) -> float:
+    """Of the integral of x^(shape - 1) exp(-rate x)."""
+    return lgamma(shape) - shape * log(rate)

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count, check_number
 from tsgrad_runtime.laws import VectorLaw
-from tsgrad_runtime.models.base import Belief, Model
+from tsgrad_runtime.models.base import Belief, Model, reward_range
 
 
 class NormalPrior(Model):
@@ -50,6 +50,18 @@ class LinearRewards(NormalPrior):
     def whitened(self, belief: Belief) -> tuple[FloatArray, FloatArray]:
         return belief[0], belief[1]
 
+    def log_gain_of_weaker(self, belief: Belief, strength: float) -> float:
+        """The logarithm of how much better all rewards so far would have been foretold by a prior with the covariance
+        S / strength in place of S.
+
+        It is that of the mean of N(u; 0, I / strength) / N(u; 0, I) over the posterior of u, a Gaussian integral.
+        """
+        mean, root = belief
+        excess = np.eye(len(mean)) - (1 - strength) * (root @ root.T)
+        _, log_determinant = np.linalg.slogdet(excess)
+        far = (1 - strength) * mean @ np.linalg.solve(excess, mean)
+        return float(len(mean) * np.log(strength) - log_determinant + far) / 2
+
     def update(self, belief: Belief, features: FloatArray | None, arm: Any, reward: float) -> Belief:
         mean, root = belief
         feature, noise = self.seen(features, arm)
@@ -73,6 +85,9 @@ class Linear(LinearRewards):
         super().__init__(prior_mean, prior_covariance)
         self.noise_std = check_array("noise_std", noise_std, above=0)
         self.features, self.contexts = check_features(features, self.noise_std.shape[0], self.prior_mean.shape[0])
+        if self.features is not None:
+            std = np.linalg.norm(self.features @ self.prior_root, axis=-1)
+            self.reward_range = reward_range(self.features @ self.prior_mean, std, self.noise_std)
 
     @property
     def arms(self) -> int:
@@ -97,6 +112,8 @@ class Ball(LinearRewards):
     def __init__(self, *, prior_mean: Any, prior_covariance: Any, noise_std: Any) -> None:
         super().__init__(prior_mean, prior_covariance)
         self.noise_std = check_number("noise_std", noise_std, above=0)
+        along = np.linalg.norm(self.prior_mean) * np.array([-1.0, 1.0])
+        self.reward_range = reward_range(along, np.linalg.norm(self.prior_root), self.noise_std)
 
     @property
     def arms(self) -> None:
@@ -119,7 +136,12 @@ def check_features(features: Any, arms: int | None, dimension: int) -> tuple[Flo
     elif isinstance(features, dict):
         return None, True
     array = check_array("features", features)
-    if array.ndim not in (2, 3) or array.shape[-1] != dimension or (arms is not None and array.shape[-2] != arms):
+    if (
+        array.ndim not in (2, 3)
+        or not array.size
+        or array.shape[-1] != dimension
+        or (arms is not None and array.shape[-2] != arms)
+    ):
         raise BadInput(f"features must be [K, d] or [T, K, d], got shape {array.shape}")
     return array, False
 
@@ -128,5 +150,7 @@ def arms_of(features: Any) -> int:
     """How many arms the features of a problem are for."""
     if isinstance(features, dict):
         given = features.get("features")
-        return int(features["arms"]) if given is None else int(np.shape(given)[1])
+        if given is None:
+            return check_count("features: arms", features.get("arms"), least=1, most=2**31 - 1)
+        return int(np.shape(given)[1])
     return int(np.shape(features)[0])

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import numpy as np
+
 from tsgrad_runtime.checks import BadInput, check_choice
-from tsgrad_runtime.models import Model
+from tsgrad_runtime.models import Ball, Model, NormalPrior
 from tsgrad_runtime.policies.allocating import (
     ABTest,
     BatchKnowledgeGradient,
@@ -33,8 +35,13 @@ from tsgrad_runtime.policies.rivals import (
     TopTwoThompson,
     Uniform,
 )
+from tsgrad_runtime.streams import Noise, Purpose, Stream
 
-__all__ = ["Policy", "Scene", "policy_of"]
+__all__ = ["Policy", "Scene", "check_played", "policy_of"]
+
+_MOST_TRIED = 64  # arms with which a policy is tried: shares take milliseconds then
+# What numbers of wrong shapes, or of the wrong size, raise when they are computed with.
+_WRONG = (TypeError, AttributeError, AssertionError, LookupError, ValueError, ArithmeticError)
 
 POLICIES: dict[str, type[Any]] = {
     "thompson": Thompson,
@@ -81,8 +88,42 @@ def policy_of(data: dict[str, Any], model: Model, horizon: int) -> Policy:
     try:
         policy: Policy = POLICIES[kind](**{name: value for name, value in data.items() if name != "kind"})
         policy.prepare(model, horizon)
-    except (TypeError, AttributeError, KeyError, IndexError, ValueError) as error:
+    except _WRONG as error:
         if isinstance(error, BadInput):
             raise
         raise BadInput(f"policy (kind {kind!r}) can't be made from its fields: {error!s:.120}") from None
     return policy
+
+
+def check_played(policy: Policy, model: Model, horizon: int) -> None:
+    """Tries one decision with its shares and its reward, so that what can't be played is refused before it is served.
+
+    Not of policies that plan, whose decisions take long, nor with many arms.
+    """
+    if policy.plans or (model.arms or 0) > _MOST_TRIED:
+        return
+    features = model.features
+    if features is None and isinstance(model, NormalPrior) and model.arms is not None:
+        features = np.ones((model.arms, len(model.prior_mean)))
+    elif features is not None and features.ndim == 3:
+        features = features[0]
+    try:
+        with np.errstate(all="ignore"):
+            scene = Scene(model, model.prior(), policy.start(model), features, None, 1, horizon)
+            noise = Noise.of(seed=0, purpose=Purpose.DEPLOYMENT, stream=Stream.POLICY)
+            for number in (1, 2):
+                arm = policy.arm(scene, noise, number)
+                _check_shares(policy, scene)
+                scene = scene._replace(memory=policy.remember(model, scene.memory, features, arm, 0.0))
+    except _WRONG as error:
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"policy can't play this problem: {error!s:.120}") from None
+
+
+def _check_shares(policy: Policy, scene: Scene) -> None:
+    if scene.model.arms is None:
+        return
+    shares = policy.shares(scene, np.random.default_rng(0))
+    if shares.shape != (scene.model.arms,) or not (np.all(shares >= 0) and abs(np.sum(shares) - 1) < 1e-6):
+        raise BadInput(f"policy gives arms the chances {shares!s:.80}, which are none: train it again")

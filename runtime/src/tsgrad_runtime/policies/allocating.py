@@ -8,7 +8,7 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
 from tsgrad_runtime.laws import CategoricalLaw, Law
 from tsgrad_runtime.models import IndependentArms, Model
-from tsgrad_runtime.policies.base import Sampling, Scene, largest
+from tsgrad_runtime.policies.base import Sampling, Scene, Timeless, largest
 from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.streams import Noise, Purpose, Stream, scattered
 
@@ -18,8 +18,8 @@ _RATE = 0.5
 _LEAST_USERS = 1e-12
 
 
-class Allocating(Sampling):
-    """A policy that gives shares of arms."""
+class Allocating(Timeless, Sampling):
+    """A policy that gives shares of arms; of one that depends on time, `stage` says how."""
 
     def __init__(self) -> None:
         self._law = PerScene(self._made)
@@ -27,10 +27,6 @@ class Allocating(Sampling):
     @abc.abstractmethod
     def allocated(self, scene: Scene) -> FloatArray:
         """The share of every arm, [K]; none for arms that are not available."""
-
-    def stage(self, scene: Scene) -> Any:
-        """What else shares depend on, beside what is known and which arms are there."""
-        return None
 
     def law(self, scene: Scene) -> Law:
         return self._law(scene, self.stage(scene))
@@ -63,7 +59,7 @@ class ExploreThenCommit(Allocating):
 
     def __init__(self, *, users: Any = None) -> None:
         super().__init__()
-        self.users = float(_known("users", users))
+        self.users = check_number("users", _known("users", users))
 
     def stage(self, scene: Scene) -> Any:
         return scene.t <= self.users
@@ -80,7 +76,7 @@ class SuccessiveElimination(Allocating):
 
     def __init__(self, *, width: Any = None) -> None:
         super().__init__()
-        self.width = float(_known("width", width))
+        self.width = check_number("width", _known("width", width))
 
     def allocated(self, scene: Scene) -> FloatArray:
         mean, std = scene.model.moments(scene.belief, scene.features)
@@ -91,6 +87,8 @@ class SuccessiveElimination(Allocating):
 
 class _Planned(Allocating):
     """Shares that are planned at every step, as if nothing were learned before its users are through."""
+
+    plans = True
 
     def stage(self, scene: Scene) -> Any:
         return scene.t
@@ -134,7 +132,10 @@ class BatchKnowledgeGradient(_Planned):
 
     def __init__(self, *, sizes: Any = None, after: Any = 0.0) -> None:
         super().__init__()
-        self.ends = np.cumsum(_known("sizes", sizes))
+        known = _known("sizes", sizes, above=0)
+        if known.ndim > 1 or not known.size:
+            raise BadInput(f"sizes must be one number, or one for each batch, got shape {known.shape}")
+        self.ends = np.cumsum(known)
         self.after = check_number("after", after)
 
     def allocated(self, scene: Scene) -> FloatArray:
@@ -154,11 +155,11 @@ class ResidualHorizon(_Planned):
         return self.best_shares(scene, users=float(scene.left), later=self.after)
 
 
-def _known(name: str, value: Any) -> FloatArray:
+def _known(name: str, value: Any, *, above: float | None = None) -> FloatArray:
     """What a policy that plans must have been told before it is written."""
     if value is None:
         raise BadInput(f"{name} must be given: write the policy with it, or as it was planned for its experiment")
-    return check_array(name, value)
+    return check_array(name, value, above=above)
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

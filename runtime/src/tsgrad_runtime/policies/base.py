@@ -1,11 +1,11 @@
 """What a policy is: it chooses an arm, and knows with which probability."""
 
 import abc
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_choice
 from tsgrad_runtime.laws import CategoricalLaw, Law, VectorLaw
 from tsgrad_runtime.models import Belief, Model
 from tsgrad_runtime.shares import shares_by_mask
@@ -31,6 +31,11 @@ class Scene(NamedTuple):
         """How many decisions are left, this one included."""
         return self.horizon - self.t + 1
 
+    @property
+    def kept_features(self) -> FloatArray | None:
+        """Those that the decision's reward will be learned with; None where they are the model's at all times."""
+        return self.features if self.model.varying else None
+
 
 def offered(values: FloatArray, available: Any) -> FloatArray:
     """Values of arms [..., K], -inf of those that are not available."""
@@ -52,6 +57,7 @@ class Policy(abc.ABC):
     """Chooses arms, and knows with which probability. `exact_shares` is false where they are found by sampling."""
 
     exact_shares = True
+    plans = False  # whether every decision takes a plan, and milliseconds
     per_arm = False  # whether it has numbers for each arm, so that no arm can be added
     plays_vectors = False  # whether it can play where every vector is an arm
 
@@ -62,6 +68,12 @@ class Policy(abc.ABC):
     @abc.abstractmethod
     def shares(self, scene: Scene, generator: np.random.Generator) -> FloatArray:
         """The chance of each arm, [K]."""
+
+    def stage(self, scene: Scene) -> Any:
+        """What shares depend on beside belief, memory, features and available arms: the time, unless it is known that
+        they don't.
+        """
+        return scene.t
 
     def prepare(self, model: Model, horizon: int) -> None:
         """Checks that the policy fits the model, and fills in what depends on both."""
@@ -74,6 +86,13 @@ class Policy(abc.ABC):
     def remember(self, model: Model, memory: Any, features: FloatArray | None, arm: Any, reward: float) -> Any:
         """The memory after a reward."""
         return memory
+
+
+class Timeless(Policy):
+    """A policy whose shares don't depend on how much time is left."""
+
+    def stage(self, scene: Scene) -> Any:
+        return None
 
 
 class Sampling(Policy):
@@ -129,6 +148,12 @@ def check_per_arm(model: Model, *meta_parameters: FloatArray) -> bool:
 class Arrays:
     """Fields of a policy that are arrays, checked."""
 
+    fields: ClassVar[tuple[str, ...]]
+
     def __init__(self, **given: Any) -> None:
-        for name, value in given.items():
-            setattr(self, name, check_array(name, value))
+        for name in given:
+            check_choice("a field of policy", name, self.fields)
+        for name in self.fields:
+            if name not in given:
+                raise BadInput(f"policy.{name} is missing: write the policy again")
+            setattr(self, name, check_array(name, given[name]))

@@ -47,8 +47,12 @@ def _same(one: Scene, other: Scene) -> bool:
         one.belief is other.belief
         and one.memory is other.memory
         and one.features is other.features
-        and one.available is other.available
+        and _same_arms(one.available, other.available)
     )
+
+
+def _same_arms(one: Any, other: Any) -> bool:
+    return one is other or (one is not None and other is not None and np.array_equal(one, other))
 
 
 class PerScene(Generic[Value]):

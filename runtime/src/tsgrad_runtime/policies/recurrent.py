@@ -1,13 +1,13 @@
 """Policies with a recurrent network."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, FloatArray, check_choice
 from tsgrad_runtime.laws import BetaLaw, CategoricalLaw, GammaLaw, Law, NormalGammaLaw, NormalLaw, VectorLaw
 from tsgrad_runtime.models import Model
-from tsgrad_runtime.policies.base import Arrays, Sampling, Scene
+from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, Timeless
 from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.special import sigmoid
 
@@ -15,6 +15,10 @@ from tsgrad_runtime.special import sigmoid
 class _Network(Arrays):
     """A gated recurrent unit, and rewards in its units."""
 
+    fields: ClassVar[tuple[str, ...]] = (
+        *("weight_input", "weight_hidden", "bias", "bias_candidate"),
+        *("head_weight", "head_bias", "reward_location", "reward_scale"),
+    )
     weight_input: FloatArray
     weight_hidden: FloatArray
     bias: FloatArray
@@ -99,10 +103,11 @@ def _factor(logarithm: FloatArray) -> FloatArray:
     return np.asarray(np.exp(np.minimum(np.maximum(logarithm, _LEAST), _MOST)))
 
 
-class RL2(_Network, Sampling):
+class RL2(_Network, Timeless, Sampling):
     """A network from arms and rewards to the probabilities of the arms."""
 
     per_arm = True
+    fields = (*_Network.fields, "start_state")
     start_state: FloatArray
 
     def __init__(self, *, start: Any, **weights: Any) -> None:

@@ -18,6 +18,7 @@ from tsgrad_runtime.streams import Noise
 
 DRAWS = 128  # of shares: their standard errors are sqrt(p (1 - p) / 128)
 _HALVINGS = 26
+_MOST_PULLS = 10**5  # of a future, over all arms: a decision would take seconds, its shares gigabytes
 _REACH = 6.0  # standard deviations, by which the bracket exceeds all sampled means
 
 
@@ -25,6 +26,7 @@ class RelaxationSampling(Policy):
     """Plays by futures of all arms, which are sampled for every decision; `penalty` is the price of knowing them."""
 
     exact_shares = False
+    plans = True
 
     def __init__(self, *, penalty: Any) -> None:
         self._plan = _PLANS[check_choice("penalty", penalty, _PLANS)]
@@ -32,6 +34,11 @@ class RelaxationSampling(Policy):
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, Gaussian):
             raise BadInput("policy 'relaxation-sampling' needs a gaussian problem")
+        if model.arms * horizon > _MOST_PULLS:
+            raise BadInput(
+                f"horizon must be at most {_MOST_PULLS // model.arms} for policy 'relaxation-sampling', which plans all"
+                f" of it at every decision, got {horizon}"
+            )
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         arms, horizon = scene.model.arms or 0, scene.horizon

@@ -7,13 +7,13 @@ import numpy as np
 from tsgrad_runtime.checks import BadInput, FloatArray
 from tsgrad_runtime.laws import BetaLaw, Law, NormalLaw, VectorLaw
 from tsgrad_runtime.models import Belief, Bernoulli, Gaussian, IndependentArms, Model, NormalPrior
-from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, check_per_arm, each_largest
+from tsgrad_runtime.policies.base import Arrays, Sampling, Scene, Timeless, check_per_arm, each_largest
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerStep, kept_posterior
 from tsgrad_runtime.policies.stepwise import Stepwise
 from tsgrad_runtime.streams import Noise
 
 
-class Thompson(Sampling):
+class Thompson(Timeless, Sampling):
     """Plain Thompson sampling."""
 
     plays_vectors = True
@@ -39,6 +39,7 @@ def _bounded_exp(logarithm: Any, start: Any, bound: float) -> Any:
 class ReshapedGaussian(Arrays, Stepwise):
     """The paper's own: four meta-parameters an arm."""
 
+    fields = ("prior_mean", "log_prior_variance", "log_precision_ratio", "decay")
     prior_mean: FloatArray
     log_prior_variance: FloatArray
     log_precision_ratio: FloatArray
@@ -48,7 +49,9 @@ class ReshapedGaussian(Arrays, Stepwise):
         if not isinstance(model, Gaussian):
             raise BadInput("policy 'reshaped-gaussian' needs a gaussian problem")
         super().prepare(model, horizon)
-        self.per_arm = check_per_arm(model, self.prior_mean, self.log_prior_variance, self.decay)
+        self.per_arm = check_per_arm(
+            model, self.prior_mean, self.log_prior_variance, self.log_precision_ratio, self.decay
+        )
         ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
         self._log_own_variance = 2 * np.log(model.prior_std)
 
@@ -67,6 +70,7 @@ class ReshapedGaussian(Arrays, Stepwise):
 class ReshapedBernoulli(Arrays, Stepwise):
     """Beta(c (alpha + w successes), c (beta + w failures)), c = fraction_left^-decay."""
 
+    fields = ("log_alpha", "log_beta", "log_evidence_weight", "decay")
     log_alpha: FloatArray
     log_beta: FloatArray
     log_evidence_weight: FloatArray
@@ -94,6 +98,7 @@ class ReshapedBernoulli(Arrays, Stepwise):
 class ReshapedEvidence(Arrays, Stepwise):
     """The posterior of evidence counted w fraction_left^-gamma times."""
 
+    fields = ("log_evidence_weight", "decay")
     log_evidence_weight: FloatArray
     decay: FloatArray
 
@@ -117,6 +122,7 @@ class ReshapedEvidence(Arrays, Stepwise):
 class ReshapedNormal(Arrays, Sampling):
     """N(P^-1 (S^-1 m + rho b), c fraction_left^gamma P^-1), P = S^-1 + rho A."""
 
+    fields = ("prior_mean", "log_covariance_scale", "log_precision_ratio", "decay")
     plays_vectors = True
 
     prior_mean: FloatArray

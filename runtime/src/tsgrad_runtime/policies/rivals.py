@@ -5,23 +5,26 @@ from typing import Any
 
 import numpy as np
 
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number
+from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_number, check_within
 from tsgrad_runtime.laws import CategoricalLaw, Law, NormalLaw
 from tsgrad_runtime.models import Bernoulli, Gaussian, Model
-from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, each_largest, largest, offered
+from tsgrad_runtime.policies.base import Certain, Policy, Sampling, Scene, Timeless, each_largest, largest, offered
 from tsgrad_runtime.policies.kept import PerBelief, PerDecision, PerScene, kept_moments, kept_posterior
 from tsgrad_runtime.shares import DRAWS, counted_shares, product_shares, sampled_shares, shares_by_mask
 from tsgrad_runtime.special import normal_cdf
 from tsgrad_runtime.streams import Noise
 
+_MOST_LOG_SCALE = 100.0  # beyond, squares of gaps in its units are no float64 numbers
 _REDRAWS = 32  # of top-two sampling, as in the simulator
 
 
-class SoftElim(Sampling):
+class SoftElim(Timeless, Sampling):
     """Arm k with probability proportional to exp(-2 gap_k^2 pulls_k / w^2). Its memory is pulls and averages."""
 
     def __init__(self, *, log_confidence_scale: Any = 0.0) -> None:
-        self.log_confidence_scale = check_number("log_confidence_scale", log_confidence_scale)
+        self.log_confidence_scale = check_within(
+            "log_confidence_scale", log_confidence_scale, -_MOST_LOG_SCALE, _MOST_LOG_SCALE
+        )
         self._law = PerScene(self._made)
 
     def start(self, model: Model) -> Any:
@@ -48,7 +51,7 @@ class SoftElim(Sampling):
         return orders
 
 
-class Greedy(Certain):
+class Greedy(Timeless, Certain):
     """The largest posterior mean."""
 
     def __init__(self) -> None:
@@ -65,8 +68,10 @@ class Index(Policy):
         self.table = check_array("table", table)
         self.spread = None if spread is None else check_array("spread", spread)
         for name, value in (("table", self.table), ("spread", self.spread)):
-            if value is not None and value.ndim != 3:
+            if value is not None and (value.ndim != 3 or not value.size):
                 raise BadInput(f"{name} must be [arm or 1, t or 1, cell], got shape {value.shape}")
+        if self.spread is not None and np.any(self.spread < 0):
+            raise BadInput(f"spread must be >= 0, got {np.min(self.spread)}")
 
     def prepare(self, model: Model, horizon: int) -> None:
         if not isinstance(model, Gaussian | Bernoulli):
@@ -166,7 +171,7 @@ class KnowledgeGradient(Certain):
         return np.asarray(mean + (scene.horizon - scene.t) * step * excess)
 
 
-class Uniform(Policy):
+class Uniform(Timeless):
     """Every available arm with the same probability."""
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
@@ -183,7 +188,7 @@ class Uniform(Policy):
         return np.arange(scene.model.arms or 0) if scene.available is None else np.flatnonzero(scene.available)
 
 
-class ByDraws(Policy):
+class ByDraws(Timeless):
     """A policy that chooses by draws of the arms' means, and whose shares are found by playing it many times."""
 
     exact_shares = False
@@ -228,7 +233,7 @@ class SatisficingThompson(ByDraws):
 
     def __init__(self, *, tolerance: Any) -> None:
         super().__init__()
-        self.tolerance = check_number("tolerance", tolerance)
+        self.tolerance = check_within("tolerance", tolerance, 0.0, np.inf)
 
     def start(self, model: Model) -> Any:
         return np.zeros(1), np.full(model.arms or 0, 2.0**31 - 1)
@@ -243,13 +248,13 @@ class SatisficingThompson(ByDraws):
         return np.where(enough, scene.memory[1], 2.0**32).argmin(axis=1)
 
 
-class TopTwoThompson(Policy):
+class TopTwoThompson(Timeless):
     """With probability `beta` the best arm of a draw, else of redraws until another arm is best; after 32 of them, the
     second best of the first draw.
     """
 
     def __init__(self, *, beta: Any = 0.5) -> None:
-        self.beta = check_number("beta", beta)
+        self.beta = check_within("beta", beta, 0.0, 1.0)
         self._posterior, self._first = kept_posterior(), PerDecision(self._of_draws)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:

@@ -1,0 +1,97 @@
+"""Features that a problem gives for each user: a decision is made, and its reward learned, with its user's own."""
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import tsgrad as tg
+from tsgrad_runtime import Agent
+from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.files import write_json
+from tsgrad_runtime.ledger import Ledger
+from tsgrad_runtime.service import Tokens, application
+from tsgrad_runtime.watch import Watch
+
+FEATURES = np.random.default_rng(0).normal(size=(6, 3, 2))
+CONTENT = {
+    "policy": {"kind": "thompson"},
+    "problem": {
+        "kind": "linear",
+        "features": {"kind": "given-contexts", "features": FEATURES.tolist()},
+        "prior_mean": [0.0, 0.0],
+        "prior_covariance": [[1.0, 0.0], [0.0, 1.0]],
+        "noise_std": [1.0] * 3,
+    },
+    "horizon": 6,
+}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_users_of_a_batch_have_features_of_their_own(together, tmp_path):
+    """User u's best arm is u mod 3, by far: the simulator has no regret."""
+    features = np.stack([np.eye(3)[[user % 3]].T for user in range(6)])
+    problem = tg.LinearBandit(
+        features=tg.GivenContexts(features=features),
+        prior_mean=np.array([5.0]),
+        prior_covariance=np.eye(1) * 1e-6,
+        noise_std=1.0,
+    )
+    conditions = tg.Conditions(batch=3)
+    simulated = tg.simulate(problem, tg.Thompson(), horizon=2, episodes=2, seed=0, conditions=conditions)
+    assert np.all(simulated.regret == 0)
+    tg.write_policy(tmp_path / "policy.json", tg.Thompson(), problem=problem, horizon=2, conditions=conditions)
+    agent = Agent.load(tmp_path / "policy.json", seed=0)
+    decisions = agent.decide(users=3) + agent.decide(users=3) if together else [agent.decide() for _ in range(6)]
+    assert [decision.arm for decision in decisions] == ["0", "1", "2"] * 2
+
+
+def learned(arms, rewards):
+    """The belief by the features of the users who played these arms."""
+    model = artefact_of(CONTENT, "test").model
+    belief = model.prior()
+    for features, arm, reward in zip(FEATURES, arms, rewards, strict=False):
+        belief = model.update(belief, features, int(arm), reward)
+    return belief
+
+
+def same(ours, theirs):
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_late_rewards_are_learned_with_the_features_of_their_decision(tmp_path):
+    write_json(tmp_path / "policy.json", "policy", CONTENT, version="1")
+    agent = Agent.load(tmp_path / "policy.json", seed=3)
+    made = [agent.decide() for _ in range(4)]
+    agent.snapshot(tmp_path / "state.json")
+    for one in (agent, Agent.restore(tmp_path / "policy.json", tmp_path / "state.json")):
+        for number, decision in enumerate(made):
+            one.reward(decision.id, float(number))
+        same(one.belief, learned([decision.arm for decision in made], range(4)))
+
+
+def test_watch_and_ledger_know_them_too(tmp_path):
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    experiment = Experiment(artefact_of(CONTENT, "test"), ledger, batch=6)
+    app = application(experiment, Tokens("to decide", "to rule"))
+    with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:
+        made = client.post("/v1/decisions", json={"users": 5}).json()["decisions"]
+        for number, decision in enumerate(made):
+            client.post(f"/v1/decisions/{decision['id']}/reward", json={"value": number})
+        wanted = learned([decision["arm"] for decision in made], range(5))
+        same(experiment.watch.believed(experiment.agent), wanted)
+        client.post("/v1/decisions")  # the end of the batch
+    same(experiment.agent.belief, wanted)
+    same(rebuilt(ledger).belief, wanted)
+    ledger.close()
+
+
+def test_events_that_do_not_say_their_features_are_still_learned():
+    """Those of ledgers that are older than this: with the features of the last decision, as they were then."""
+    agent, watch = Agent(artefact_of(CONTENT, "test"), seed=3), Watch()
+    for event in (Event("decision", 0.0, "one", "1"), Event("reward", 0.0, "one", "1", reward=2.0)):
+        watch.see(agent, event)
+        agent.apply(event)
+    same(agent.belief, learned("1", [2.0]))
