@@ -137,13 +137,47 @@ def test_a_clock_that_is_ahead_keeps_nobody_from_the_default(ledger):
     assert one.agent.belief[0][0].sum() == 5
 
 
-def test_a_policy_with_other_arms_is_refused_and_leaves_nothing(ledger):
+OTHERS = [
+    ({"arms": ["x", "y", "z"]}, "arms a, b, c"),
+    ({"arms": ["a", "c", "b"]}, "in this order"),
+    ({"problem": {"kind": "bernoulli", "alpha": [1.0] * 3, "beta": [1.0] * 3}}, "another problem, 'gaussian'"),
+]
+
+
+@pytest.mark.parametrize("decisions", [0, 30])
+@pytest.mark.parametrize(("other", "told"), OTHERS)
+def test_a_policy_that_cannot_learn_from_the_others_is_refused_and_leaves_nothing(ledger, decisions, other, told):
+    """Before the first decision, too: two that had started on an empty ledger once broke each other for good."""
     one = experiment(ledger)
-    one.append([decided(one) for _ in range(30)])
-    other = {**CONTENT, "arms": ["x", "y", "z"]}
-    with pytest.raises(BadInput, match="event 1 does not belong to this policy: give one with the arms"):
-        Experiment(artefact_of(other, "test"), ledger)
+    one.append([decided(one) for _ in range(decisions)])
+    with pytest.raises(BadInput, match=told):
+        Experiment(artefact_of(CONTENT | other, "test"), ledger)
     assert list(ledger.policies()) == [one.agent.artefact.name]
+    assert experiment(ledger).agent.process == 1
+
+
+def test_the_next_version_of_a_policy_goes_on_with_the_ledger(ledger):
+    one = experiment(ledger)
+    problem = {**CONTENT["problem"], "prior_mean": [0.5] * 3, "prior_std": [0.3] * 3}
+    following = Experiment(artefact_of(CONTENT | {"problem": problem, "horizon": 500}, "test"), ledger)
+    for each in (one, following, one):
+        each.append([decided(each)])
+    assert following.catch_up() == 1
+    assert following.agent.steps == one.agent.steps == 3
+    assert len(ledger.policies()) == 2
+
+
+@pytest.mark.parametrize(("arm", "reward"), [("x", 1.0), ("a", 1e300)])
+def test_nothing_is_appended_once_the_state_cannot_follow_the_ledger(ledger, arm, reward):
+    one = experiment(ledger)
+    event = decided(one)._replace(arm=arm)
+    ledger.append([event, Event("reward", 0.0, event.decision, reward=reward)])  # as a foreign program would
+    with pytest.raises(BadInput, match=f"event {1 if arm == 'x' else 2} does not belong"):
+        one.catch_up()
+    for _ in range(2):
+        with pytest.raises(LedgerDown, match="does not belong"):
+            one.append([decided(one)])
+    assert len(list(ledger.all_events())) == 2
 
 
 def test_what_another_process_has_settled_is_not_settled_again(ledger):

@@ -81,6 +81,7 @@ class Committer:
         while True:
             await asyncio.sleep(self.renewal)
             try:
+                self.experiment.check_follows()
                 if self.down is not None:  # nobody may ask again before somebody has tried
                     await self._in_thread(self.experiment.ledger.probe)
                     self.down = None

@@ -12,7 +12,7 @@ import math
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sql
@@ -24,6 +24,8 @@ from tsgrad_runtime.events import KINDS, Event
 FORMAT = 1
 # "impossible" is an arm that could be added or withdrawn when that was asked for, but not when its turn came.
 Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction", "late", "impossible"]
+
+Check = Callable[[dict[str, Any], dict[str, dict[str, Any]]], None]
 
 _TABLES = sql.MetaData()
 _EXPERIMENT = sql.Table(
@@ -130,13 +132,18 @@ class Ledger:
         """Lets go of all connections."""
         self.engine.dispose()
 
-    def enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
-        """Takes part in the experiment, or starts it: (seed, number of this process, the experiment's settings)."""
+    def enter(self, settings: dict[str, Any], name: str, content: dict[str, Any], check: Check) -> tuple[int, int]:
+        """Takes part in the experiment with a policy, or starts it: (seed, number of this process).
+
+        `check` gets the experiment's settings and the policies kept so far, before anything is written; what it raises
+        leaves the ledger as it was. All of it is under the lock that every other process needs: of two that start at
+        the same moment, one sees the policy of the other.
+        """
         try:
-            return self._enter(settings)
+            return self._enter(settings, name, content, check)
         except IntegrityError:  # another process has started it at the same moment
             with _reached():
-                return self._enter(settings)
+                return self._enter(settings, name, content, check)
         except _FAILURES as error:
             raise LedgerDown(_told(error)) from error
 
@@ -148,7 +155,7 @@ class Ledger:
             raise BadInput(f"ledger {self.name} holds no experiment")
         return _told_of(row)
 
-    def _enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+    def _enter(self, settings: dict[str, Any], name: str, content: dict[str, Any], check: Check) -> tuple[int, int]:
         with self.engine.begin() as connection:
             row = connection.execute(sql.select(_EXPERIMENT).with_for_update()).first()
             if row is None:
@@ -166,21 +173,18 @@ class Ledger:
                 row = connection.execute(sql.select(_EXPERIMENT)).one()
             if row.format != FORMAT:
                 raise BadInput(f"ledger {self.name} has format {row.format}, this version reads {FORMAT}")
-            connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
             seed, known = _told_of(row)
-            return seed, int(row.processes), known
-
-    def keep_policy(self, name: str, content: dict[str, Any]) -> None:
-        """Keeps the content of a policy file, so that the ledger alone tells what decided."""
-        with _reached(), self.engine.begin() as connection:
-            connection.execute(sql.select(_EXPERIMENT.c.last).with_for_update())
-            if connection.execute(sql.select(_POLICIES.c.name).where(_POLICIES.c.name == name)).first() is None:
+            kept = _kept(connection)
+            check(known, kept)
+            if name not in kept:
                 connection.execute(_POLICIES.insert().values(name=name, content=json.dumps(content)))
+            connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
+            return seed, int(row.processes)
 
     def policies(self) -> dict[str, dict[str, Any]]:
-        """The content of every policy that decided, by name."""
+        """The content of every policy that took part, by name: the ledger alone tells what decided."""
         with _reached(), self.engine.connect() as connection:
-            return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
+            return _kept(connection)
 
     @property
     def name(self) -> str:
@@ -435,6 +439,11 @@ def _numbered(row: Any) -> Numbered:
     if not whole or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
         raise LedgerDown(f"event {row.number} is damaged: restore the ledger from a copy")
     return Numbered(row.number, Event(**fields))
+
+
+def _kept(connection: Any) -> dict[str, dict[str, Any]]:
+    """Policies by name."""
+    return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
 
 
 def _told_of(row: Any) -> tuple[int, dict[str, Any]]:
