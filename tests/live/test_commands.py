@@ -13,6 +13,7 @@ from tsgrad.live import retuning
 from tsgrad.live.export import exported
 from tsgrad.registry import from_data
 from tsgrad_runtime import read_artefact
+from tsgrad_runtime.connections import GuardedProtocol
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import Ledger
@@ -138,8 +139,10 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
 def test_a_token_that_is_set_to_nothing_is_made_and_printed(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TSGRAD_TOKEN", "")
     monkeypatch.setenv("TSGRAD_ADMIN_TOKEN", "chosen")
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    used = {}
+    monkeypatch.setattr("uvicorn.run", lambda *_, **options: used.update(options))
     tsgrad(monkeypatch, "serve", str(folder / "policy.json"), "--ledger", f"sqlite:///{tmp_path}/ledger.db")
+    assert used["http"] is GuardedProtocol
     (line,) = capsys.readouterr().out.splitlines()
     name, _, token = line.partition("=")
     assert name == "TSGRAD_TOKEN"

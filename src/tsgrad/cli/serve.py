@@ -39,6 +39,7 @@ def serve(
         import uvicorn
 
         from tsgrad_runtime import read_artefact
+        from tsgrad_runtime.connections import MOST_CONNECTIONS, GuardedProtocol
         from tsgrad_runtime.experiment import Experiment
         from tsgrad_runtime.ledger import Ledger, LedgerDown
         from tsgrad_runtime.service import Tokens, application
@@ -67,5 +68,7 @@ def serve(
         access_log=False,
         proxy_headers=False,
         ws="none",
+        http=GuardedProtocol,
+        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=GRACE,
     )
