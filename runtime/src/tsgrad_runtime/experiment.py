@@ -156,17 +156,22 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
     return agent
 
 
-def _check_kin(artefact: Artefact, kept: dict[str, Any], ledger: str) -> None:
-    """Refuses a policy that can't learn from the decisions of one that the ledger keeps: its next version can."""
+def kept_model(kept: dict[str, Any], ledger: str) -> Model:
+    """The model of a policy that a ledger keeps."""
     try:
-        model = model_of(kept["problem"])
-        arms = tuple(kept.get("arms", map(str, range(model.arms or 0))))
+        return model_of(kept["problem"])
     except (BadInput, KeyError, TypeError, AttributeError):
         raise BadInput(f"ledger {ledger}: a policy that it keeps is damaged: restore it from a copy") from None
-    if arms != artefact.arms:
+
+
+def _check_kin(artefact: Artefact, kept: dict[str, Any], ledger: str) -> None:
+    """Refuses a policy that can't learn from the decisions of one that the ledger keeps: its next version can."""
+    model = kept_model(kept, ledger)
+    arms, own = kept.get("arms", [str(number) for number in range(model.arms or 0)]), list(artefact.arms)
+    if arms != own:
         raise BadInput(
-            f"ledger {ledger} is of an experiment with arms {', '.join(arms)!s:.80}: give a policy with these arms in"
-            f" this order, or another ledger, got {', '.join(artefact.arms)!s:.80}"
+            f"ledger {ledger} is of an experiment with arms {arms!s:.80}: give a policy with these arms in this order,"
+            f" or another ledger, got {own!s:.80}"
         )
     if _learned(model) != _learned(artefact.model):
         raise BadInput(

@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sql
@@ -100,10 +101,17 @@ class Ledger:
     """A ledger at a URL: `sqlite:///experiment.db`, `postgresql+psycopg://user@host/name`.
 
     The settings of an experiment, which its belief depends on, are those of whoever opened the ledger first.
+
+    Args:
+        url: where it is.
+        reading: true for one that must be there already and is left as it is, whatever it turns out to be.
+
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, reading: bool = False) -> None:
         self.url = _checked_url(url)
+        if reading and self.url.get_backend_name() == "sqlite" and not Path(self.url.database or "").exists():
+            raise BadInput(f"ledger {self.name:.120} is not there")
         options: dict[str, Any] = {"pool_pre_ping": True}
         if self.url.get_backend_name() == "sqlite":
             options = {"connect_args": {"check_same_thread": False, "timeout": _PATIENCE}}
@@ -117,6 +125,10 @@ class Ledger:
         self.engine = sql.create_engine(self.url, **options)
         self._statements = _Statements(self.engine.dialect)
         self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
+        if reading:
+            sql.event.listen(self.engine, "connect", _only_read)
+            self.described()
+            return
         if self.url.get_backend_name() == "sqlite":
             sql.event.listen(self.engine, "connect", _set_up_sqlite)
             sql.event.listen(self.engine, "begin", _begin_immediate)
@@ -150,10 +162,24 @@ class Ledger:
     def described(self) -> tuple[int, dict[str, Any]]:
         """(seed, settings) of the experiment."""
         with _reached(), self.engine.connect() as connection:
-            row = connection.execute(sql.select(_EXPERIMENT)).first()
+            there = sql.inspect(connection).has_table(_EXPERIMENT.name)
+            row = connection.execute(sql.select(_EXPERIMENT)).first() if there else None
         if row is None:
-            raise BadInput(f"ledger {self.name} holds no experiment")
+            raise BadInput(f"ledger {self.name} holds no experiment: give the URL that the service was given")
+        self._check_format(row.format)
         return _told_of(row)
+
+    def last(self) -> int:
+        """The number of the last event, by the counter that all appending goes by."""
+        with _reached(), self.engine.connect() as connection:
+            last = connection.execute(sql.select(_EXPERIMENT.c.last)).scalar_one()
+        if not isinstance(last, int):
+            raise LedgerDown("the experiment is damaged: restore the ledger from a copy")
+        return last
+
+    def _check_format(self, told: Any) -> None:
+        if told != FORMAT:
+            raise BadInput(f"ledger {self.name} has format {told!r:.20}, this version reads {FORMAT}")
 
     def _enter(self, settings: dict[str, Any], name: str, content: dict[str, Any], check: Check) -> tuple[int, int]:
         with self.engine.begin() as connection:
@@ -171,8 +197,7 @@ class Ledger:
                     )
                 )
                 row = connection.execute(sql.select(_EXPERIMENT)).one()
-            if row.format != FORMAT:
-                raise BadInput(f"ledger {self.name} has format {row.format}, this version reads {FORMAT}")
+            self._check_format(row.format)
             seed, known = _told_of(row)
             kept = _kept(connection)
             check(known, kept)
@@ -348,6 +373,15 @@ def _set_up_postgresql(connection: Any, _: Any) -> None:
     for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
         connection.execute(f"SET {setting} = '{_PATIENCE}s'")
     connection.commit()
+
+
+def _only_read(connection: Any, _: Any) -> None:
+    """Whatever the database is, nothing is written to it: neither tables nor another mode."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA query_only = ON")
+    else:
+        connection.execute("SET default_transaction_read_only = on")
+        connection.commit()
 
 
 def _begin_immediate(connection: Any) -> None:
