@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import tracemalloc
+from urllib.parse import quote
 
 import httpx2
 import numpy as np
@@ -113,6 +114,14 @@ def test_administrators_add_and_withdraw_arms(client):
     assert client.post("/v1/arms", json={"name": "d"}, headers=RULER).status_code == 400
     assert client.delete("/v1/arms/a", headers=RULER).json() == {"withdrawn": ["a"]}
     assert client.delete("/v1/arms/nobody", headers=RULER).status_code == 400
+
+
+@pytest.mark.parametrize("name", ["a/b", "/", "a//", "ends/in/reward", "a b?c#d"])
+def test_arms_of_any_name_can_be_withdrawn(client, name):
+    """A name is all that follows in the path, slashes included."""
+    assert client.post("/v1/arms", json={"name": name}, headers=RULER).status_code == 201
+    answer = client.delete(f"/v1/arms/{quote(name, safe='')}", headers=RULER)
+    assert answer.json() == {"withdrawn": [name]}
 
 
 def test_a_browser_opens_the_page_and_nothing_else(client):

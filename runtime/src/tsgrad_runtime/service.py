@@ -167,7 +167,7 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
             route("/v1/decisions/{id}/activate", _activate, "POST"),
             route("/v1/experiment", _experiment, "GET"),
             route("/v1/arms", _add_arm, "POST", "administrator"),
-            route("/v1/arms/{name}", _withdraw, "DELETE", "administrator"),
+            route("/v1/arms/{name:path}", _withdraw, "DELETE", "administrator"),
             route("/live", _live, "GET", "reader"),
             route("/metrics", _metrics, "GET"),
             route("/openapi.json", _openapi, "GET", "anybody"),
