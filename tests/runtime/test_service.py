@@ -74,7 +74,7 @@ def test_several_users_activation_and_masks(client):
     [
         ({"users": 0}, "users"),
         ({"users": "many"}, "users"),
-        ({"available": ["z"]}, "arm"),
+        ({"available": ["z"]}, "available"),
         ({"available": []}, "available"),
         ({"available": "a"}, "available"),
         ({"context": [[1.0]]}, "context"),
@@ -86,6 +86,37 @@ def test_errors_name_the_field(client, body, field):
     answer = client.post("/v1/decisions", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("POST", "/v1/decisions/x/reward", {"value": 0.5}, "value"),
+        ("POST", "/v1/decisions/x/reward", {"value": 10**400}, "value"),
+        ("POST", "/v1/decisions/x/reward", {}, "value"),
+        ("POST", "/v1/arms", {"name": "d", "parameters": {"gamma": 1}}, "parameters"),
+        ("POST", "/v1/arms", {"name": "d", "parameters": {"alpha": -1}}, "parameters"),
+        ("POST", "/v1/arms", {"name": "a"}, "name"),
+        ("POST", "/v1/arms", {}, "name"),
+        ("DELETE", "/v1/arms/nobody", None, "name"),
+        ("DELETE", "/v1/arms/", None, "name"),
+    ],
+)
+def test_errors_name_the_field_of_the_request_and_not_what_becomes_of_it(client, method, path, body, field):
+    answer = client.request(method, path, json=body, headers=RULER)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] == field
+
+
+def test_the_last_arm_and_arms_that_are_withdrawn_name_their_fields(client):
+    for name in ("a", "b"):
+        assert client.delete(f"/v1/arms/{name}", headers=RULER).status_code == 200
+    for answer, field in (
+        (client.delete(f"/v1/arms/{quote(SCRIPT, safe='')}", headers=RULER), "name"),
+        (client.post("/v1/decisions", json={"available": ["a", "b"]}), "available"),
+    ):
+        assert answer.status_code == 400
+        assert answer.json()["error"]["field"] == field
 
 
 def test_no_request_without_the_right_token_changes_anything(client, ledger):

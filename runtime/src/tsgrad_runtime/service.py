@@ -20,13 +20,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.checks import BadInput, check_count
 from tsgrad_runtime.committer import Committer
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import LedgerDown, Outcome
 from tsgrad_runtime.live_page import experiment_summary, live_page, metrics_text
+from tsgrad_runtime.models import IndependentArms
 from tsgrad_runtime.openapi import openapi
+from tsgrad_runtime.policies import Scene
 
 MOST_BYTES = 2**16
 MOST_USERS = 1000
@@ -80,6 +83,20 @@ class Refused(Exception):
     ) -> None:
         super().__init__(message)
         self.status, self.message, self.field, self.headers = status, message, field, headers
+
+
+class _naming:  # noqa: N801
+    """What is wrong within is wrong with a field of the request, whatever the argument is called that it becomes."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, BadInput):
+            raise Refused(400, str(error), self._field) from None
 
 
 # What exceptions are made from: one that is raised again and again would keep the frames of every time.
@@ -220,7 +237,7 @@ class _Answering:
         except Refused as refused:
             answer = _error(refused.status, refused.message, refused.field)._replace(headers=refused.headers)
         except BadInput as wrong:
-            answer = _error(400, str(wrong), _field_of(str(wrong)))
+            answer = _error(400, str(wrong))
         except LedgerDown as down:
             answer = _error(503, f"ledger can't be written to, try again: {down}")
             answer = answer._replace(headers=((b"retry-after", b"1"),))
@@ -235,9 +252,10 @@ async def _decide(service: Service, asked: Asked) -> Answer:
         raise Refused(400, "available must be a list of names of arms", "available")
     if not isinstance(shown, bool):
         raise Refused(400, f"shown must be true or false, got {shown!r:.40}", "shown")
-    users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
+    with _naming("users"):
+        users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
     agent = service.experiment.agent
-    scene = agent.scene(body.get("context"), available)
+    scene = _scene(agent, body.get("context"), available)
     features = scene.features if agent.model.contexts else None
     made = []
     for _ in range(users or 1):
@@ -261,12 +279,26 @@ async def _decide(service: Service, asked: Asked) -> Answer:
     return _json({"decisions": [answer for _, answer in made]}, 201)
 
 
+def _scene(agent: Agent, context: Any, available: list[str] | None) -> Scene:
+    """What a decision is made from; what is wrong with the one field is looked for before the other."""
+    if available is not None:
+        unknown = next((name for name in available if name not in agent.index), None)
+        if unknown is not None:
+            names = ", ".join(agent.arms)
+            raise Refused(400, f"available must be names among {names!s:.200}, got {unknown!r:.80}", "available")
+        if agent.withdrawn.issuperset(available):
+            raise Refused(400, "available must name an arm that can be played, got none", "available")
+    with _naming("context" if context is not None or agent.model.contexts else "available"):
+        return agent.scene(context, available)
+
+
 async def _reward(service: Service, asked: Asked) -> Answer:
     body = await _body(asked, "value")
     if "value" not in body or isinstance(body["value"], bool) or not isinstance(body["value"], int | float):
         raise Refused(400, f"value must be a number, got {body.get('value')!r:.40}", "value")
     agent = service.experiment.agent
-    value = agent.model.check_reward(body["value"])
+    with _naming("value"):
+        value = agent.model.check_reward(body["value"])
     event = Event("reward", agent.clock(), _identity(asked), reward=value)
     return _settled(await service.committer.append(event))
 
@@ -284,17 +316,24 @@ async def _add_arm(service: Service, asked: Asked) -> Answer:
         raise Refused(400, f"name must be a text of up to 200 characters, got {name!r:.40}", "name")
     if not isinstance(parameters, dict):
         raise Refused(400, f"parameters must be an object, got {parameters!r:.40}", "parameters")
-    event = Event("arm", service.experiment.agent.clock(), arm=name, parameters=parameters)
-    service.experiment.agent.check(event)
+    agent = service.experiment.agent
+    event = Event("arm", agent.clock(), arm=name, parameters=parameters)
+    if isinstance(agent.model, IndependentArms):
+        with _naming("parameters"):
+            agent.model.with_arm(agent.belief, parameters)
+    with _naming("name"):
+        agent.check(event)
     _check_accepted(await service.committer.append(event))
-    return _json({"arms": service.experiment.agent.arms}, 201)
+    return _json({"arms": agent.arms}, 201)
 
 
 async def _withdraw(service: Service, asked: Asked) -> Answer:
-    event = Event("withdrawal", service.experiment.agent.clock(), arm=asked.named("name"))
-    service.experiment.agent.check(event)
+    agent = service.experiment.agent
+    event = Event("withdrawal", agent.clock(), arm=asked.named("name"))
+    with _naming("name"):
+        agent.check(event)
     _check_accepted(await service.committer.append(event))
-    return _json({"withdrawn": sorted(service.experiment.agent.withdrawn)})
+    return _json({"withdrawn": sorted(agent.withdrawn)})
 
 
 async def _experiment(service: Service, asked: Asked) -> Answer:
@@ -399,8 +438,3 @@ _COUNTED, _KNOWN_ALREADY = _json({"counted": True}), _json({"counted": False})
 
 def _error(status: int, message: str, field: str | None = None) -> Answer:
     return _json({"error": {"message": message[:300], **({"field": field} if field else {})}}, status)
-
-
-def _field_of(message: str) -> str:
-    """The argument that a message begins with."""
-    return message.split(" ")[0].split("[")[0].rstrip(":")
