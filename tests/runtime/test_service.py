@@ -188,6 +188,33 @@ def test_what_the_openapi_document_says_there_is(client):
     assert client.get("/v1/decisions").status_code == 405
 
 
+def counted(client):
+    """How many answers there were so far, by status."""
+    lines = [line for line in client.get("/metrics").text.splitlines() if line.startswith("tsgrad_answers_total")]
+    return {int(line.split('"')[1]): int(line.split()[1]) for line in lines}
+
+
+def test_an_error_of_the_service_is_told_in_json_logged_and_counted(client, monkeypatch, caplog):
+    monkeypatch.setattr("tsgrad_runtime.service.experiment_summary", lambda _: 1 / 0)
+    answer = client.get("/v1/experiment")
+    assert answer.status_code == 500
+    assert answer.json() == {"error": {"message": "the service failed: its log says why"}}
+    (record,) = caplog.records
+    assert record.getMessage() == "GET '/v1/experiment' failed"
+    assert record.exc_info[0] is ZeroDivisionError
+    assert counted(client)[500] == 1
+
+
+def test_what_is_not_there_is_counted_and_sent_nowhere_else(client):
+    assert client.get("/nothing").status_code == 404
+    wrong = client.put("/v1/decisions")
+    assert wrong.status_code == 405
+    assert wrong.headers["allow"] == "POST"
+    for path in ("/v1/decisions/", "/live/"):
+        assert client.post(path, headers={"host": "evil.example"}, follow_redirects=False).status_code == 404
+    assert (counted(client)[404], counted(client)[405]) == (3, 1)
+
+
 def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypatch):
     def down(*_):
         raise LedgerDown("connection lost")

@@ -9,6 +9,7 @@ import base64
 import contextlib
 import hmac
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal, NamedTuple
@@ -31,6 +32,7 @@ from tsgrad_runtime.models import IndependentArms
 from tsgrad_runtime.openapi import openapi
 from tsgrad_runtime.policies import Scene
 
+_LOG = logging.getLogger(__name__)
 MOST_BYTES = 2**16
 MOST_USERS = 1000
 Endpoint = Callable[["Service", "Asked"], Awaitable["Answer"]]
@@ -119,6 +121,10 @@ class Service:
         self.answers: dict[int, int] = {}
         self._known = (tokens.decide.encode(), tokens.administer.encode())
 
+    def count(self, answer: Answer) -> None:
+        """One more answer, for /metrics."""
+        self.answers[answer.status] = self.answers.get(answer.status, 0) + 1
+
     def admit(self, asked: Asked, who: "Who") -> None:
         """Refuses who has no right token, and what comes faster than the service may be asked."""
         given = b""
@@ -173,9 +179,10 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         answer = _error(error.status_code, f"{error.detail}: see /openapi.json for what there is")
-        return Response(answer.body, answer.status, media_type=answer.kind.decode())
+        service.count(answer)
+        return Response(answer.body, answer.status, error.headers, media_type=answer.kind.decode())
 
-    return _Application(
+    app = _Application(
         decide=_Answering(service, _decide, "user"),
         reward=_Answering(service, _reward, "user"),
         routes=[
@@ -193,6 +200,8 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # else a path that ends in one is sent to whatever host the request names
+    return app
 
 
 class _Application(Starlette):
@@ -241,7 +250,10 @@ class _Answering:
         except LedgerDown as down:
             answer = _error(503, f"ledger can't be written to, try again: {down}")
             answer = answer._replace(headers=((b"retry-after", b"1"),))
-        service.answers[answer.status] = service.answers.get(answer.status, 0) + 1
+        except Exception:  # a defect: who asked is told as of any other error, and the log tells where it is
+            _LOG.exception("%s %r failed", scope["method"], scope["path"])
+            answer = _error(500, "the service failed: its log says why")
+        service.count(answer)
         await answer.send(send)
 
 
