@@ -233,6 +233,24 @@ def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypat
     assert len(list(ledger.all_events())) == 1
 
 
+def test_decisions_of_one_request_are_all_in_the_ledger_or_none_is(client, ledger, monkeypatch):
+    """More of them than requests share in a transaction; the second transaction failed, and half of them were there."""
+    append, calls = ledger.append, []
+
+    def once(events):
+        calls.append(len(events))
+        if len(calls) > 1:
+            raise LedgerDown("connection lost")
+        return append(events)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ledger, "append", once)
+        assert len(client.post("/v1/decisions", json={"users": 1000}).json()["decisions"]) == 1000
+        assert client.post("/v1/decisions", json={"users": 1000}).status_code == 503
+    assert calls == [1000, 1000]
+    assert len(list(ledger.all_events())) == 1000
+
+
 def test_limits_of_size_and_rate(ledger):
     app = application(Experiment(artefact_of(CONTENT, "test"), ledger), TOKENS, rate=5)
     with TestClient(app, headers={"authorization": "Bearer to decide"}) as client:

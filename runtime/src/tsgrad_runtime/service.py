@@ -4,7 +4,6 @@ Nothing is acknowledged before the ledger has it. Errors are JSON that names the
 token changes anything or is told anything but that the service is well.
 """
 
-import asyncio
 import base64
 import contextlib
 import hmac
@@ -284,11 +283,8 @@ async def _decide(service: Service, asked: Asked) -> Answer:
             policy=agent.artefact.name,
         )
         made.append((event, {"id": decision.id, "arm": decision.arm, "propensity": event.propensity}))
-    if users is None:
-        await service.committer.append(made[0][0])
-        return _json(made[0][1], 201)
-    await asyncio.gather(*(service.committer.append(event) for event, _ in made))
-    return _json({"decisions": [answer for _, answer in made]}, 201)
+    await service.committer.append(*(event for event, _ in made))
+    return _json(made[0][1] if users is None else {"decisions": [answer for _, answer in made]}, 201)
 
 
 def _scene(agent: Agent, context: Any, available: list[str] | None) -> Scene:
@@ -312,13 +308,13 @@ async def _reward(service: Service, asked: Asked) -> Answer:
     with _naming("value"):
         value = agent.model.check_reward(body["value"])
     event = Event("reward", agent.clock(), _identity(asked), reward=value)
-    return _settled(await service.committer.append(event))
+    return await _settled(service, event)
 
 
 async def _activate(service: Service, asked: Asked) -> Answer:
     await _body(asked)
     event = Event("activation", service.experiment.agent.clock(), _identity(asked))
-    return _settled(await service.committer.append(event))
+    return await _settled(service, event)
 
 
 async def _add_arm(service: Service, asked: Asked) -> Answer:
@@ -335,7 +331,7 @@ async def _add_arm(service: Service, asked: Asked) -> Answer:
             agent.model.with_arm(agent.belief, parameters)
     with _naming("name"):
         agent.check(event)
-    _check_accepted(await service.committer.append(event))
+    await _accepted(service, event)
     return _json({"arms": agent.arms}, 201)
 
 
@@ -344,7 +340,7 @@ async def _withdraw(service: Service, asked: Asked) -> Answer:
     event = Event("withdrawal", agent.clock(), arm=asked.named("name"))
     with _naming("name"):
         agent.check(event)
-    _check_accepted(await service.committer.append(event))
+    await _accepted(service, event)
     return _json({"withdrawn": sorted(agent.withdrawn)})
 
 
@@ -428,14 +424,16 @@ def _no_constant(name: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)  # made once: `json.loads` would make one for every request
 
 
-def _check_accepted(outcome: Outcome) -> None:
+async def _accepted(service: Service, event: Event) -> Outcome:
+    """What became of an event, which is in the ledger now or was before; anything else is refused."""
+    (outcome,) = await service.committer.append(event)
     if outcome in _REFUSALS:
         raise Refused(*_REFUSALS[outcome])
+    return outcome
 
 
-def _settled(outcome: Outcome) -> Answer:
-    _check_accepted(outcome)
-    return _COUNTED if outcome == "accepted" else _KNOWN_ALREADY
+async def _settled(service: Service, event: Event) -> Answer:
+    return _COUNTED if await _accepted(service, event) == "accepted" else _KNOWN_ALREADY
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
