@@ -15,6 +15,7 @@ from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.inspection import inspected
 from tsgrad_runtime.ledger import Ledger, LedgerDown
 from tsgrad_runtime.service import Tokens, application
 
@@ -153,6 +154,19 @@ def test_arms_of_any_name_can_be_withdrawn(client, name):
     assert client.post("/v1/arms", json={"name": name}, headers=RULER).status_code == 201
     answer = client.delete(f"/v1/arms/{quote(name, safe='')}", headers=RULER)
     assert answer.json() == {"withdrawn": [name]}
+
+
+def test_a_decision_records_the_arms_that_could_be_played(client, ledger):
+    """Not those that were asked for: None is where all could."""
+    asked = [None, ["a", "b"], ["a", "b", SCRIPT]]
+    for available in asked:
+        client.post("/v1/decisions", json={"available": available})
+    client.delete("/v1/arms/a", headers=RULER)
+    for available in asked:
+        client.post("/v1/decisions", json={"available": available})
+    recorded = [event.available for _, event in ledger.all_events() if event.kind == "decision"]
+    assert recorded == [None, ["a", "b"], None, ["b", SCRIPT], ["b"], ["b", SCRIPT]]
+    assert not inspected(ledger).faults
 
 
 def test_a_browser_opens_the_page_and_nothing_else(client):

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -268,6 +269,8 @@ async def _decide(service: Service, asked: Asked) -> Answer:
     agent = service.experiment.agent
     scene = _scene(agent, body.get("context"), available)
     features = scene.features if agent.model.contexts else None
+    # Not what was asked for: arms that are withdrawn, or not there at this step, could not be played.
+    playable = None if scene.available is None else [agent.arms[number] for number in np.flatnonzero(scene.available)]
     made = []
     for _ in range(users or 1):
         decision = agent.propose(scene)
@@ -278,7 +281,7 @@ async def _decide(service: Service, asked: Asked) -> Answer:
             decision.arm,
             decision.propensity,
             features,
-            available,
+            None if playable is None or len(playable) == len(agent.arms) else playable,
             shown,
             policy=agent.artefact.name,
         )
