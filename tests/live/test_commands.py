@@ -149,6 +149,33 @@ def test_a_token_that_is_set_to_nothing_is_made_and_printed(folder, tmp_path, mo
     assert len(token) >= 32
 
 
+def test_a_token_is_taken_without_what_is_around_it_or_refused(folder, tmp_path, monkeypatch, capsys):
+    """A line end from a file of secrets never matched what requests can carry."""
+    served = {}
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    monkeypatch.setattr("tsgrad_runtime.service.application", lambda _, tokens, **__: served.update(tokens=tokens))
+    monkeypatch.setenv("TSGRAD_TOKEN", " chosen\n")
+    monkeypatch.setenv("TSGRAD_ADMIN_TOKEN", "other\r\n")
+    command = ("serve", str(folder / "policy.json"), "--ledger", f"sqlite:///{tmp_path}/ledger.db")
+    tsgrad(monkeypatch, *command)
+    assert served["tokens"] == ("chosen", "other")
+    monkeypatch.setenv("TSGRAD_TOKEN", "two\nlines")
+    assert tsgrad(monkeypatch, *command) == 2
+    assert "TSGRAD_TOKEN must be a text in one line" in capsys.readouterr().err
+
+
+def test_a_ledger_without_a_decision_of_a_reward_is_one_line(folder, tmp_path, monkeypatch, capsys):
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    play(Experiment(read_artefact(folder / "policy.json"), ledger), 1)
+    with ledger.engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM tsgrad_events WHERE number = 2")
+    ledger.close()
+    assert tsgrad(monkeypatch, "ledger", "export", str(ledger.url), "--out", tmp_path / "log.csv") == 2
+    told = capsys.readouterr().err
+    assert "the decision of event 7 is missing" in told
+    assert "Traceback" not in told
+
+
 @pytest.mark.long
 def test_retuning_replaces_a_policy_only_by_a_better_one(tmp_path):
     """From a policy that was hardly trained; whatever comes of it, files say what was decided. Conditions stay those of
