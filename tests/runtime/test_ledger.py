@@ -138,6 +138,24 @@ def test_a_clock_that_is_ahead_keeps_nobody_from_the_default(ledger):
     assert one.agent.belief[0][0].sum() == 5
 
 
+def test_a_clock_that_was_ahead_for_long_keeps_nobody_from_the_default(ledger, monkeypatch):
+    """For more decisions than are looked at together, and for more events than one query passes over."""
+    monkeypatch.setattr("tsgrad_runtime.ledger._MOST_AHEAD", 1000)
+    now = [1000.0]
+    one = experiment(ledger, wait=10.0, clock=lambda: now[0])
+    for at, count in ((1e9, 3600), (1000.0, 5)):
+        one.append([decided(one)._replace(at=at) for _ in range(count)])
+    for now[0] in (1005.0, 1009.0):
+        assert not one.overdue()
+    now[0] = 2000.0
+    counted = 0
+    for _ in range(20):
+        late = one.overdue()
+        one.append(late)
+        counted += len(late)
+    assert counted == one.agent.belief[0][0].sum() == 3605
+
+
 OTHERS = [
     ({"arms": ["x", "y", "z"]}, r"arms \['a', 'b', 'c'\]"),
     ({"arms": ["a", "c", "b"]}, "in this order"),

@@ -68,6 +68,7 @@ _COLUMNS = tuple(column.name for column in _EVENTS.columns)
 _ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
 _PATIENCE = 30  # seconds to wait for the lock of another process
 MOST_OVERDUE = 500  # decisions that are looked at in one query
+_MOST_AHEAD = 100_000  # events from a clock that was ahead that are passed over in one query
 _MOST_OPEN = 2**14
 _AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
 # Rows of one insert. With a row each, the driver lets another thread run after every one, and waits for its turn again.
@@ -124,6 +125,7 @@ class Ledger:
             }
         self.engine = sql.create_engine(self.url, **options)
         self._statements = _Statements(self.engine.dialect)
+        self._ahead = 0  # up to which number times were in the future when they were last looked at
         self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
         if reading:
             sql.event.listen(self.engine, "connect", _only_read)
@@ -309,12 +311,34 @@ class Ledger:
         )
         with _reached(), self.engine.connect() as connection:
             rows = connection.execute(query).all()
-        shown, following = [], math.inf
+            shown, following = [], math.inf
+            if len(rows) == limit and rows[-1].at > now:
+                following = self._time_after(connection, rows[-1].number, now)
         for *_, at in reversed(rows):
             following = at if at <= now else following
             shown.append(following)
         due = itertools.takewhile(lambda pair: pair[1] <= now - wait, zip(rows, reversed(shown), strict=True))
         return [(number, decision, bool(has_reward)) for (number, decision, has_reward, _), _ in due]
+
+    def _time_after(self, connection: Any, number: int, now: float) -> float:
+        """When the first event beyond a number happened whose time is not in the future; infinity if none is found.
+
+        Where a clock was ahead for very long, one call looks through a part, and the next one goes on from there.
+        """
+        start = max(number, self._ahead)
+        query = (
+            sql.select(_EVENTS.c.number, _EVENTS.c.at)
+            .where(_EVENTS.c.number > start, _EVENTS.c.number <= start + _MOST_AHEAD, _EVENTS.c.at <= now)
+            .order_by(_EVENTS.c.number)
+            .limit(1)
+        )
+        found = connection.execute(query).first()
+        if found is not None:
+            self._ahead = found.number - 1
+            return float(found.at)
+        last = connection.execute(sql.select(sql.func.max(_EVENTS.c.number))).scalar_one()
+        self._ahead = min(start + _MOST_AHEAD, last)
+        return math.inf
 
 
 class _Statements:
