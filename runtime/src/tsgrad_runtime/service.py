@@ -366,7 +366,7 @@ async def _metrics(service: Service, asked: Asked) -> Answer:
 
 
 async def _openapi(service: Service, asked: Asked) -> Answer:
-    return _json(openapi())
+    return _json(openapi(MOST_USERS))
 
 
 async def _health(service: Service, asked: Asked) -> Answer:
