@@ -67,6 +67,14 @@ def test_train_under_conditions(tmp_path):
     assert json.loads((tmp_path / "run" / "policy.json").read_text())["conditions"] == {"batch": 25, "floor": 0.1}
 
 
+def test_train_says_what_cannot_be_served(tmp_path):
+    text = CONFIGURATION.format(iterations=1).replace('score = "draw"', "")
+    (tmp_path / "week.toml").write_text(text + '\n[conditions]\nbatch = 25\nallocation = "proportional"\n')
+    result = tsgrad("train", tmp_path / "week.toml", "--out", tmp_path / "run", "--no-report")
+    assert result.returncode == 0, result.stderr
+    assert "It can be compared, but not served: policy file: conditions: allocation 'proportional'" in result.stderr
+
+
 def test_train(trained):
     folder, result = trained
     assert "a paired gain of" in result.stdout

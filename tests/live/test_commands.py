@@ -13,6 +13,7 @@ from tsgrad.live import retuning
 from tsgrad.live.export import exported
 from tsgrad.registry import from_data
 from tsgrad_runtime import read_artefact
+from tsgrad_runtime.connections import GuardedProtocol
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import Ledger
@@ -138,12 +139,41 @@ def test_wrong_arguments_are_one_line(arguments, word, monkeypatch, capsys, tmp_
 def test_a_token_that_is_set_to_nothing_is_made_and_printed(folder, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TSGRAD_TOKEN", "")
     monkeypatch.setenv("TSGRAD_ADMIN_TOKEN", "chosen")
-    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    used = {}
+    monkeypatch.setattr("uvicorn.run", lambda *_, **options: used.update(options))
     tsgrad(monkeypatch, "serve", str(folder / "policy.json"), "--ledger", f"sqlite:///{tmp_path}/ledger.db")
+    assert used["http"] is GuardedProtocol
     (line,) = capsys.readouterr().out.splitlines()
     name, _, token = line.partition("=")
     assert name == "TSGRAD_TOKEN"
     assert len(token) >= 32
+
+
+def test_a_token_is_taken_without_what_is_around_it_or_refused(folder, tmp_path, monkeypatch, capsys):
+    """A line end from a file of secrets never matched what requests can carry."""
+    served = {}
+    monkeypatch.setattr("uvicorn.run", lambda *_, **__: None)
+    monkeypatch.setattr("tsgrad_runtime.service.application", lambda _, tokens, **__: served.update(tokens=tokens))
+    monkeypatch.setenv("TSGRAD_TOKEN", " chosen\n")
+    monkeypatch.setenv("TSGRAD_ADMIN_TOKEN", "other\r\n")
+    command = ("serve", str(folder / "policy.json"), "--ledger", f"sqlite:///{tmp_path}/ledger.db")
+    tsgrad(monkeypatch, *command)
+    assert served["tokens"] == ("chosen", "other")
+    monkeypatch.setenv("TSGRAD_TOKEN", "two\nlines")
+    assert tsgrad(monkeypatch, *command) == 2
+    assert "TSGRAD_TOKEN must be a text in one line" in capsys.readouterr().err
+
+
+def test_a_ledger_without_a_decision_of_a_reward_is_one_line(folder, tmp_path, monkeypatch, capsys):
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    play(Experiment(read_artefact(folder / "policy.json"), ledger), 1)
+    with ledger.engine.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM tsgrad_events WHERE number = 2")
+    ledger.close()
+    assert tsgrad(monkeypatch, "ledger", "export", str(ledger.url), "--out", tmp_path / "log.csv") == 2
+    told = capsys.readouterr().err
+    assert "the decision of event 7 is missing" in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.long

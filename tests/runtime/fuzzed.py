@@ -83,7 +83,7 @@ def whole_files(folder, generator):
 
 
 def _inspected(path):
-    ledger = Ledger(f"sqlite:///{path}")
+    ledger = Ledger(f"sqlite:///{path}", reading=True)
     try:
         return inspected(ledger)
     finally:

@@ -15,6 +15,7 @@ from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.inspection import inspected
 from tsgrad_runtime.ledger import Ledger, LedgerDown, _numbered
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -137,13 +138,65 @@ def test_a_clock_that_is_ahead_keeps_nobody_from_the_default(ledger):
     assert one.agent.belief[0][0].sum() == 5
 
 
-def test_a_policy_with_other_arms_is_refused_and_leaves_nothing(ledger):
+def test_a_clock_that_was_ahead_for_long_keeps_nobody_from_the_default(ledger, monkeypatch):
+    """For more decisions than are looked at together, and for more events than one query passes over."""
+    monkeypatch.setattr("tsgrad_runtime.ledger._MOST_AHEAD", 1000)
+    now = [1000.0]
+    one = experiment(ledger, wait=10.0, clock=lambda: now[0])
+    for at, count in ((1e9, 3600), (1000.0, 5)):
+        one.append([decided(one)._replace(at=at) for _ in range(count)])
+    for now[0] in (1005.0, 1009.0):
+        assert not one.overdue()
+    now[0] = 2000.0
+    counted = 0
+    for _ in range(20):
+        late = one.overdue()
+        one.append(late)
+        counted += len(late)
+    assert counted == one.agent.belief[0][0].sum() == 3605
+
+
+OTHERS = [
+    ({"arms": ["x", "y", "z"]}, r"arms \['a', 'b', 'c'\]"),
+    ({"arms": ["a", "c", "b"]}, "in this order"),
+    ({"problem": {"kind": "bernoulli", "alpha": [1.0] * 3, "beta": [1.0] * 3}}, "another problem, 'gaussian'"),
+]
+
+
+@pytest.mark.parametrize("decisions", [0, 30])
+@pytest.mark.parametrize(("other", "told"), OTHERS)
+def test_a_policy_that_cannot_learn_from_the_others_is_refused_and_leaves_nothing(ledger, decisions, other, told):
+    """Before the first decision, too: two that had started on an empty ledger once broke each other for good."""
     one = experiment(ledger)
-    one.append([decided(one) for _ in range(30)])
-    other = {**CONTENT, "arms": ["x", "y", "z"]}
-    with pytest.raises(BadInput, match="event 1 does not belong to this policy: give one with the arms"):
-        Experiment(artefact_of(other, "test"), ledger)
+    one.append([decided(one) for _ in range(decisions)])
+    with pytest.raises(BadInput, match=told):
+        Experiment(artefact_of(CONTENT | other, "test"), ledger)
     assert list(ledger.policies()) == [one.agent.artefact.name]
+    assert experiment(ledger).agent.process == 1
+
+
+def test_the_next_version_of_a_policy_goes_on_with_the_ledger(ledger):
+    one = experiment(ledger)
+    problem = {**CONTENT["problem"], "prior_mean": [0.5] * 3, "prior_std": [0.3] * 3}
+    following = Experiment(artefact_of(CONTENT | {"problem": problem, "horizon": 500}, "test"), ledger)
+    for each in (one, following, one):
+        each.append([decided(each)])
+    assert following.catch_up() == 1
+    assert following.agent.steps == one.agent.steps == 3
+    assert len(ledger.policies()) == 2
+
+
+@pytest.mark.parametrize(("arm", "reward"), [("x", 1.0), ("a", 1e300)])
+def test_nothing_is_appended_once_the_state_cannot_follow_the_ledger(ledger, arm, reward):
+    one = experiment(ledger)
+    event = decided(one)._replace(arm=arm)
+    ledger.append([event, Event("reward", 0.0, event.decision, reward=reward)])  # as a foreign program would
+    with pytest.raises(BadInput, match=f"event {1 if arm == 'x' else 2} does not belong"):
+        one.catch_up()
+    for _ in range(2):
+        with pytest.raises(LedgerDown, match="does not belong"):
+            one.append([decided(one)])
+    assert len(list(ledger.all_events())) == 2
 
 
 def test_what_another_process_has_settled_is_not_settled_again(ledger):
@@ -261,3 +314,74 @@ def test_a_process_that_hangs_keeps_no_others(ledger):
     with ledger.engine.connect() as connection:
         for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
             assert connection.exec_driver_sql(f"SHOW {setting}").scalar_one() == "30s"
+
+
+def play_some(ledger, **settings):
+    """Four decisions: the third is activated later, and the last one gets the default, if there is any."""
+    now = [100.0]
+    one = Experiment(artefact_of(CONTENT | OTHERS[2][0], "test"), ledger, clock=lambda: now[0], **settings)
+    events = [decided(one, available=["a", "b"])._replace(arm="a", shown=number != 2) for number in range(4)]
+    one.append([*events, Event("activation", 100.0, events[2].decision)])
+    one.append([Event("reward", 101.0, event.decision, reward=1.0) for event in events[:3]])
+    now[0] = 200.0
+    one.append(one.overdue())
+
+
+DAMAGES = [
+    ("DELETE FROM tsgrad_events WHERE number > 7", "events 8 to 9 are missing: the ledger has counted 9"),
+    ("DELETE FROM tsgrad_events WHERE number = 9", "event 9 is missing: the ledger has counted 9"),
+    ("DELETE FROM tsgrad_events", "events 1 to 9 are missing"),
+    ("DELETE FROM tsgrad_events WHERE number IN (2, 3)", "events 2 to 3 are missing: 4 follows"),
+    ("UPDATE tsgrad_experiment SET last = 12", "events 10 to 12 are missing"),
+    ("UPDATE tsgrad_events SET arm = '\"b\"' WHERE number = 6", "event 6: arm or features are not those of decision"),
+    ("UPDATE tsgrad_events SET features = '[1]' WHERE number = 6", "event 6: arm or features"),
+    ("UPDATE tsgrad_events SET arm = '\"b\"' WHERE number = 5", "event 5: arm 'b' is not that of decision"),
+    ("UPDATE tsgrad_events SET arm = '\"c\"' WHERE number = 1", "event 1: arm 'c' was not available"),
+    ("UPDATE tsgrad_events SET reward = 0.5 WHERE number = 6", "event 6: reward must be 0 or 1"),
+    ("UPDATE tsgrad_events SET reward = NULL WHERE number = 6", "event 6: reward must be"),
+    ("UPDATE tsgrad_events SET reward = 1 WHERE number = 9", "event 9: default reward 1.0 is not that"),
+    ("UPDATE tsgrad_events SET kind = 'reward' WHERE number = 5", "event 5: decision"),
+    ("UPDATE tsgrad_events SET policy = 'x' WHERE number = 1", "event 1: policy 'x' is not kept"),
+    ("DELETE FROM tsgrad_policies", "no policy is kept"),
+]
+
+
+@pytest.mark.parametrize(("damage", "told"), DAMAGES)
+def test_a_ledger_that_is_not_whole_is_told(ledger, damage, told):
+    play_some(ledger, wait=10.0)
+    assert inspected(ledger) == ({"decision": 4, "activation": 1, "reward": 3, "default": 1}, [])
+    with ledger.engine.begin() as connection:
+        connection.exec_driver_sql(damage)
+    assert inspected(ledger).faults[0].startswith(told)
+
+
+def test_a_default_that_nobody_was_to_wait_for_is_told(ledger):
+    play_some(ledger)
+    with ledger.engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE tsgrad_events SET kind = 'default' WHERE number = 6")
+    assert "none was to be waited for" in inspected(ledger).faults[0]
+
+
+def test_a_ledger_that_is_read_is_left_as_it_is(tmp_path):
+    empty, foreign = tmp_path / "empty.db", tmp_path / "foreign.db"
+    empty.touch()
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE other (x)")
+    before = {path: path.read_bytes() for path in (empty, foreign)}
+    for path in before:
+        with pytest.raises(BadInput, match="holds no experiment"):
+            Ledger(f"sqlite:///{path}", reading=True)
+    with pytest.raises(BadInput, match="is not there"):
+        Ledger(f"sqlite:///{tmp_path}/nothing.db", reading=True)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_ledger_that_is_read_can_not_be_written_to_and_keeps_nobody_waiting(ledger):
+    one = experiment(ledger)
+    reader = Ledger(ledger.url, reading=True)
+    with ledger.engine.begin() as connection:  # somebody who appends holds the lock
+        connection.exec_driver_sql("UPDATE tsgrad_experiment SET last = last")
+        assert inspected(reader) == ({}, [])
+    with pytest.raises(LedgerDown, match=r"read-?only"):
+        reader.append([decided(one)])
+    reader.close()

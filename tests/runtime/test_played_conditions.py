@@ -73,6 +73,20 @@ def test_what_could_not_be_read_again_is_not_written(told, tmp_path):
     assert not (tmp_path / "policy.json").exists()
 
 
+def test_a_run_that_can_only_be_simulated_is_not_saved_to_be_played_but_kept_to_be_compared(tmp_path):
+    problem, conditions = tg.BernoulliBandit(arms=3), tg.Conditions(batch=20, allocation="proportional")
+    short = {"horizon": 3, "episodes": 64, "iterations": 1, "validation_episodes": 64, "seed": 0}
+    run = tg.train(problem, out=tmp_path / "run", conditions=conditions, **short)
+    told = "allocation 'proportional' can't be played user by user: train with 'independent'"
+    with pytest.raises(BadInput, match=told):
+        run.save(tmp_path / "policy.json")
+    with pytest.raises(BadInput, match=told):
+        tg.write_policy(tmp_path / "policy.json", run.policy, problem=problem, horizon=3, conditions=conditions)
+    assert not (tmp_path / "policy.json").exists()
+    assert str(tg.load(tmp_path / "run" / "policy.json").policy) == str(run.policy)
+    assert tg.resume(tmp_path / "run").gain == run.gain
+
+
 @pytest.mark.parametrize("rival", [tg.ExploreThenCommit(), tg.BatchKnowledgeGradient(), tg.ResidualHorizon()])
 def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_path):
     """Its first batch, served, has the shares of the simulator's first step, for every one of its users."""

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import tracemalloc
+from urllib.parse import quote
 
 import httpx2
 import numpy as np
@@ -14,6 +15,7 @@ from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
+from tsgrad_runtime.inspection import inspected
 from tsgrad_runtime.ledger import Ledger, LedgerDown
 from tsgrad_runtime.service import Tokens, application
 
@@ -73,7 +75,7 @@ def test_several_users_activation_and_masks(client):
     [
         ({"users": 0}, "users"),
         ({"users": "many"}, "users"),
-        ({"available": ["z"]}, "arm"),
+        ({"available": ["z"]}, "available"),
         ({"available": []}, "available"),
         ({"available": "a"}, "available"),
         ({"context": [[1.0]]}, "context"),
@@ -85,6 +87,37 @@ def test_errors_name_the_field(client, body, field):
     answer = client.post("/v1/decisions", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("POST", "/v1/decisions/x/reward", {"value": 0.5}, "value"),
+        ("POST", "/v1/decisions/x/reward", {"value": 10**400}, "value"),
+        ("POST", "/v1/decisions/x/reward", {}, "value"),
+        ("POST", "/v1/arms", {"name": "d", "parameters": {"gamma": 1}}, "parameters"),
+        ("POST", "/v1/arms", {"name": "d", "parameters": {"alpha": -1}}, "parameters"),
+        ("POST", "/v1/arms", {"name": "a"}, "name"),
+        ("POST", "/v1/arms", {}, "name"),
+        ("DELETE", "/v1/arms/nobody", None, "name"),
+        ("DELETE", "/v1/arms/", None, "name"),
+    ],
+)
+def test_errors_name_the_field_of_the_request_and_not_what_becomes_of_it(client, method, path, body, field):
+    answer = client.request(method, path, json=body, headers=RULER)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] == field
+
+
+def test_the_last_arm_and_arms_that_are_withdrawn_name_their_fields(client):
+    for name in ("a", "b"):
+        assert client.delete(f"/v1/arms/{name}", headers=RULER).status_code == 200
+    for answer, field in (
+        (client.delete(f"/v1/arms/{quote(SCRIPT, safe='')}", headers=RULER), "name"),
+        (client.post("/v1/decisions", json={"available": ["a", "b"]}), "available"),
+    ):
+        assert answer.status_code == 400
+        assert answer.json()["error"]["field"] == field
 
 
 def test_no_request_without_the_right_token_changes_anything(client, ledger):
@@ -115,6 +148,27 @@ def test_administrators_add_and_withdraw_arms(client):
     assert client.delete("/v1/arms/nobody", headers=RULER).status_code == 400
 
 
+@pytest.mark.parametrize("name", ["a/b", "/", "a//", "ends/in/reward", "a b?c#d"])
+def test_arms_of_any_name_can_be_withdrawn(client, name):
+    """A name is all that follows in the path, slashes included."""
+    assert client.post("/v1/arms", json={"name": name}, headers=RULER).status_code == 201
+    answer = client.delete(f"/v1/arms/{quote(name, safe='')}", headers=RULER)
+    assert answer.json() == {"withdrawn": [name]}
+
+
+def test_a_decision_records_the_arms_that_could_be_played(client, ledger):
+    """Not those that were asked for: None is where all could."""
+    asked = [None, ["a", "b"], ["a", "b", SCRIPT]]
+    for available in asked:
+        client.post("/v1/decisions", json={"available": available})
+    client.delete("/v1/arms/a", headers=RULER)
+    for available in asked:
+        client.post("/v1/decisions", json={"available": available})
+    recorded = [event.available for _, event in ledger.all_events() if event.kind == "decision"]
+    assert recorded == [None, ["a", "b"], None, ["b", SCRIPT], ["b"], ["b", SCRIPT]]
+    assert not inspected(ledger).faults
+
+
 def test_a_browser_opens_the_page_and_nothing_else(client):
     """Browsers send a password along with requests of other sites, too."""
     right, wrong, broken = (f"Basic {given}" for given in ("YW55Ym9keTp0byBkZWNpZGU=", "YW55Ym9keTpub3RoaW5n", "!"))
@@ -143,9 +197,36 @@ def test_what_the_openapi_document_says_there_is(client):
     for path, operations in paths.items():
         for method in operations:
             answer = client.request(method.upper(), path.format(id="x", name="x"), headers={"authorization": "x"})
-            assert answer.status_code == (200 if path == "/healthz" else 401)
+            assert answer.status_code == (200 if path in ("/healthz", "/openapi.json") else 401)
     assert client.get("/nothing").status_code == 404
     assert client.get("/v1/decisions").status_code == 405
+
+
+def counted(client):
+    """How many answers there were so far, by status."""
+    lines = [line for line in client.get("/metrics").text.splitlines() if line.startswith("tsgrad_answers_total")]
+    return {int(line.split('"')[1]): int(line.split()[1]) for line in lines}
+
+
+def test_an_error_of_the_service_is_told_in_json_logged_and_counted(client, monkeypatch, caplog):
+    monkeypatch.setattr("tsgrad_runtime.service.experiment_summary", lambda _: 1 / 0)
+    answer = client.get("/v1/experiment")
+    assert answer.status_code == 500
+    assert answer.json() == {"error": {"message": "the service failed: its log says why"}}
+    (record,) = caplog.records
+    assert record.getMessage() == "GET '/v1/experiment' failed"
+    assert record.exc_info[0] is ZeroDivisionError
+    assert counted(client)[500] == 1
+
+
+def test_what_is_not_there_is_counted_and_sent_nowhere_else(client):
+    assert client.get("/nothing").status_code == 404
+    wrong = client.put("/v1/decisions")
+    assert wrong.status_code == 405
+    assert wrong.headers["allow"] == "POST"
+    for path in ("/v1/decisions/", "/live/"):
+        assert client.post(path, headers={"host": "evil.example"}, follow_redirects=False).status_code == 404
+    assert (counted(client)[404], counted(client)[405]) == (3, 1)
 
 
 def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypatch):
@@ -164,6 +245,24 @@ def test_a_ledger_that_is_down_is_a_503_and_comes_back(client, ledger, monkeypat
     assert client.post("/v1/decisions").status_code == 201
     assert client.get("/healthz").status_code == 200
     assert len(list(ledger.all_events())) == 1
+
+
+def test_decisions_of_one_request_are_all_in_the_ledger_or_none_is(client, ledger, monkeypatch):
+    """More of them than requests share in a transaction; the second transaction failed, and half of them were there."""
+    append, calls = ledger.append, []
+
+    def once(events):
+        calls.append(len(events))
+        if len(calls) > 1:
+            raise LedgerDown("connection lost")
+        return append(events)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(ledger, "append", once)
+        assert len(client.post("/v1/decisions", json={"users": 1000}).json()["decisions"]) == 1000
+        assert client.post("/v1/decisions", json={"users": 1000}).status_code == 503
+    assert calls == [1000, 1000]
+    assert len(list(ledger.all_events())) == 1000
 
 
 def test_limits_of_size_and_rate(ledger):

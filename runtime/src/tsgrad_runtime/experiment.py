@@ -12,7 +12,8 @@ from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.artefact import Artefact, artefact_of
 from tsgrad_runtime.checks import BadInput
 from tsgrad_runtime.events import Event
-from tsgrad_runtime.ledger import MOST_OVERDUE, Appended, Ledger, Numbered, Outcome
+from tsgrad_runtime.ledger import MOST_OVERDUE, Appended, Ledger, LedgerDown, Numbered, Outcome
+from tsgrad_runtime.models import Model, model_of
 from tsgrad_runtime.watch import Watch
 
 
@@ -32,17 +33,22 @@ class Experiment:
     ) -> None:
         self.ledger = ledger
         Agent(artefact, **settings)  # checks the settings before the ledger has them
-        seed, process, known = ledger.enter(settings)
-        if known != settings:
-            raise BadInput(f"ledger {ledger.name} is of an experiment with settings {known}, got {settings}")
+
+        def check(known: dict[str, Any], kept: dict[str, dict[str, Any]]) -> None:
+            if known != settings:
+                raise BadInput(f"ledger {ledger.name} is of an experiment with settings {known}, got {settings}")
+            for content in kept.values():
+                _check_kin(artefact, content, ledger.name)
+
+        seed, process = ledger.enter(settings, artefact.name, artefact.content, check)
         self.agent = Agent(artefact, seed=seed, process=process, clock=clock, **settings)
         self.agent.keeps_open = False
         self.seen = 0  # the number of the last event that the state knows
+        self._lost: str | None = None  # why the state can't follow the ledger any more
         self._void: set[int] = set()  # numbers of events that changed nothing: other events had come first
         self._expired = 0
         self.watch = Watch()
         self.catch_up()
-        ledger.keep_policy(artefact.name, artefact.content)  # not before it is known to fit the events
 
     def catch_up(self) -> int:
         """Learns what others have appended; how many events there were."""
@@ -59,6 +65,7 @@ class Experiment:
 
         All that waits for the database is here, so that a thread can do it.
         """
+        self.check_follows()
         appended = self.ledger.append(events)
         if not appended.events or appended.events[0].number == self.seen + 1:
             return appended
@@ -78,9 +85,17 @@ class Experiment:
 
     def learn_events(self, events: Iterable[Numbered]) -> None:
         """Renews the state by events of the ledger, in their order; those that it knows are left out."""
+        self.check_follows()
         for numbered in events:
             if numbered.number > self.seen:
                 self._learn(numbered)
+
+    def check_follows(self) -> None:
+        """Refuses to go on once the ledger holds an event that the state can't learn: what is decided from then on
+        would come of a belief that stands still, and would be in the ledger although nobody was told.
+        """
+        if self._lost is not None:
+            raise LedgerDown(self._lost)
 
     def overdue(self) -> list[Event]:
         """Default rewards for what has waited too long: some of them, the first first; none when all have theirs."""
@@ -99,13 +114,17 @@ class Experiment:
                 return [Event("default", now, decision, reward=agent.default) for decision in late]
 
     def _learn(self, numbered: Numbered) -> None:
+        number, event = numbered
         try:
-            self.watch.see(self.agent, numbered.event)
-            if not self.agent.apply(numbered.event):
-                self._void.add(numbered.number)
+            _check_reward(self.agent, event)
+            self.watch.see(self.agent, event)
+            if not self.agent.apply(event):
+                self._void.add(number)
         except _MISFITS as error:
-            raise _misfit(self.ledger, numbered.number) from error
-        self.seen = numbered.number
+            misfit = _misfit(self.ledger, number)
+            self._lost = str(misfit)
+            raise misfit from error
+        self.seen = number
 
 
 def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
@@ -130,10 +149,47 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
     agent.keeps_open = False
     for number, event in events:
         try:
+            _check_reward(agent, event)
             agent.apply(event)
         except _MISFITS as error:
             raise _misfit(ledger, number) from error
     return agent
+
+
+def kept_model(kept: dict[str, Any], ledger: str) -> Model:
+    """The model of a policy that a ledger keeps."""
+    try:
+        return model_of(kept["problem"])
+    except (BadInput, KeyError, TypeError, AttributeError):
+        raise BadInput(f"ledger {ledger}: a policy that it keeps is damaged: restore it from a copy") from None
+
+
+def _check_kin(artefact: Artefact, kept: dict[str, Any], ledger: str) -> None:
+    """Refuses a policy that can't learn from the decisions of one that the ledger keeps: its next version can."""
+    model = kept_model(kept, ledger)
+    arms, own = kept.get("arms", [str(number) for number in range(model.arms or 0)]), list(artefact.arms)
+    if arms != own:
+        raise BadInput(
+            f"ledger {ledger} is of an experiment with arms {arms!s:.80}: give a policy with these arms in this order,"
+            f" or another ledger, got {own!s:.80}"
+        )
+    if _learned(model) != _learned(artefact.model):
+        raise BadInput(
+            f"ledger {ledger} is of an experiment with another problem, {kept['problem'].get('kind')!r:.40}: give a"
+            f" policy for that, or another ledger, got {artefact.content['problem'].get('kind')!r:.40}"
+        )
+
+
+def _learned(model: Model) -> tuple[Any, ...]:
+    """What rewards and features must be like for a model to learn from them: two that have it in common can share them,
+    whatever their priors.
+    """
+    return type(model), model.contexts, [part.shape for part in model.prior()]
+
+
+def _check_reward(agent: Agent, event: Event) -> None:
+    if event.reward is not None:
+        agent.model.check_reward(event.reward)
 
 
 # What an event raises that was made with other arms, or by another problem.

@@ -12,7 +12,8 @@ import math
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sql
@@ -24,6 +25,8 @@ from tsgrad_runtime.events import KINDS, Event
 FORMAT = 1
 # "impossible" is an arm that could be added or withdrawn when that was asked for, but not when its turn came.
 Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction", "late", "impossible"]
+
+Check = Callable[[dict[str, Any], dict[str, dict[str, Any]]], None]
 
 _TABLES = sql.MetaData()
 _EXPERIMENT = sql.Table(
@@ -65,6 +68,7 @@ _COLUMNS = tuple(column.name for column in _EVENTS.columns)
 _ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
 _PATIENCE = 30  # seconds to wait for the lock of another process
 MOST_OVERDUE = 500  # decisions that are looked at in one query
+_MOST_AHEAD = 100_000  # events from a clock that was ahead that are passed over in one query
 _MOST_OPEN = 2**14
 _AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
 # Rows of one insert. With a row each, the driver lets another thread run after every one, and waits for its turn again.
@@ -101,6 +105,7 @@ class Ledger:
 
     Args:
         url: of the database; tables are made where there are none.
+        reading: true for one that must be there already and is left as it is, whatever it turns out to be.
 
     Raises:
         BadInput: if the URL is of no database that a ledger can be in.
@@ -115,8 +120,10 @@ class Ledger:
 
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, reading: bool = False) -> None:
         self.url = _checked_url(url)
+        if reading and self.url.get_backend_name() == "sqlite" and not Path(self.url.database or "").exists():
+            raise BadInput(f"ledger {self.name:.120} is not there")
         options: dict[str, Any] = {"pool_pre_ping": True}
         if self.url.get_backend_name() == "sqlite":
             options = {"connect_args": {"check_same_thread": False, "timeout": _PATIENCE}}
@@ -129,7 +136,12 @@ class Ledger:
             }
         self.engine = sql.create_engine(self.url, **options)
         self._statements = _Statements(self.engine.dialect)
+        self._ahead = 0  # up to which number times were in the future when they were last looked at
         self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
+        if reading:
+            sql.event.listen(self.engine, "connect", _only_read)
+            self.described()
+            return
         if self.url.get_backend_name() == "sqlite":
             sql.event.listen(self.engine, "connect", _set_up_sqlite)
             sql.event.listen(self.engine, "begin", _begin_immediate)
@@ -145,25 +157,44 @@ class Ledger:
         """Lets go of all connections."""
         self.engine.dispose()
 
-    def enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
-        """Takes part in the experiment, or starts it: (seed, number of this process, the experiment's settings)."""
+    def enter(self, settings: dict[str, Any], name: str, content: dict[str, Any], check: Check) -> tuple[int, int]:
+        """Takes part in the experiment with a policy, or starts it: (seed, number of this process).
+
+        `check` gets the experiment's settings and the policies kept so far, before anything is written; what it raises
+        leaves the ledger as it was. All of it is under the lock that every other process needs: of two that start at
+        the same moment, one sees the policy of the other.
+        """
         try:
-            return self._enter(settings)
+            return self._enter(settings, name, content, check)
         except IntegrityError:  # another process has started it at the same moment
             with _reached():
-                return self._enter(settings)
+                return self._enter(settings, name, content, check)
         except _FAILURES as error:
             raise LedgerDown(_told(error)) from error
 
     def described(self) -> tuple[int, dict[str, Any]]:
         """(seed, settings) of the experiment."""
         with _reached(), self.engine.connect() as connection:
-            row = connection.execute(sql.select(_EXPERIMENT)).first()
+            there = sql.inspect(connection).has_table(_EXPERIMENT.name)
+            row = connection.execute(sql.select(_EXPERIMENT)).first() if there else None
         if row is None:
-            raise BadInput(f"ledger {self.name} holds no experiment")
+            raise BadInput(f"ledger {self.name} holds no experiment: give the URL that the service was given")
+        self._check_format(row.format)
         return _told_of(row)
 
-    def _enter(self, settings: dict[str, Any]) -> tuple[int, int, dict[str, Any]]:
+    def last(self) -> int:
+        """The number of the last event, by the counter that all appending goes by."""
+        with _reached(), self.engine.connect() as connection:
+            last = connection.execute(sql.select(_EXPERIMENT.c.last)).scalar_one()
+        if not isinstance(last, int):
+            raise LedgerDown("the experiment is damaged: restore the ledger from a copy")
+        return last
+
+    def _check_format(self, told: Any) -> None:
+        if told != FORMAT:
+            raise BadInput(f"ledger {self.name} has format {told!r:.20}, this version reads {FORMAT}")
+
+    def _enter(self, settings: dict[str, Any], name: str, content: dict[str, Any], check: Check) -> tuple[int, int]:
         with self.engine.begin() as connection:
             row = connection.execute(sql.select(_EXPERIMENT).with_for_update()).first()
             if row is None:
@@ -179,23 +210,19 @@ class Ledger:
                     )
                 )
                 row = connection.execute(sql.select(_EXPERIMENT)).one()
-            if row.format != FORMAT:
-                raise BadInput(f"ledger {self.name} has format {row.format}, this version reads {FORMAT}")
-            connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
+            self._check_format(row.format)
             seed, known = _told_of(row)
-            return seed, int(row.processes), known
-
-    def keep_policy(self, name: str, content: dict[str, Any]) -> None:
-        """Keeps the content of a policy file, so that the ledger alone tells what decided."""
-        with _reached(), self.engine.begin() as connection:
-            connection.execute(sql.select(_EXPERIMENT.c.last).with_for_update())
-            if connection.execute(sql.select(_POLICIES.c.name).where(_POLICIES.c.name == name)).first() is None:
+            kept = _kept(connection)
+            check(known, kept)
+            if name not in kept:
                 connection.execute(_POLICIES.insert().values(name=name, content=json.dumps(content)))
+            connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
+            return seed, int(row.processes)
 
     def policies(self) -> dict[str, dict[str, Any]]:
-        """The content of every policy that decided, by name."""
+        """The content of every policy that took part, by name: the ledger alone tells what decided."""
         with _reached(), self.engine.connect() as connection:
-            return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
+            return _kept(connection)
 
     @property
     def name(self) -> str:
@@ -295,12 +322,34 @@ class Ledger:
         )
         with _reached(), self.engine.connect() as connection:
             rows = connection.execute(query).all()
-        shown, following = [], math.inf
+            shown, following = [], math.inf
+            if len(rows) == limit and rows[-1].at > now:
+                following = self._time_after(connection, rows[-1].number, now)
         for *_, at in reversed(rows):
             following = at if at <= now else following
             shown.append(following)
         due = itertools.takewhile(lambda pair: pair[1] <= now - wait, zip(rows, reversed(shown), strict=True))
         return [(number, decision, bool(has_reward)) for (number, decision, has_reward, _), _ in due]
+
+    def _time_after(self, connection: Any, number: int, now: float) -> float:
+        """When the first event beyond a number happened whose time is not in the future; infinity if none is found.
+
+        Where a clock was ahead for very long, one call looks through a part, and the next one goes on from there.
+        """
+        start = max(number, self._ahead)
+        query = (
+            sql.select(_EVENTS.c.number, _EVENTS.c.at)
+            .where(_EVENTS.c.number > start, _EVENTS.c.number <= start + _MOST_AHEAD, _EVENTS.c.at <= now)
+            .order_by(_EVENTS.c.number)
+            .limit(1)
+        )
+        found = connection.execute(query).first()
+        if found is not None:
+            self._ahead = found.number - 1
+            return float(found.at)
+        last = connection.execute(sql.select(sql.func.max(_EVENTS.c.number))).scalar_one()
+        self._ahead = min(start + _MOST_AHEAD, last)
+        return math.inf
 
 
 class _Statements:
@@ -359,6 +408,15 @@ def _set_up_postgresql(connection: Any, _: Any) -> None:
     for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
         connection.execute(f"SET {setting} = '{_PATIENCE}s'")
     connection.commit()
+
+
+def _only_read(connection: Any, _: Any) -> None:
+    """Whatever the database is, nothing is written to it: neither tables nor another mode."""
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA query_only = ON")
+    else:
+        connection.execute("SET default_transaction_read_only = on")
+        connection.commit()
 
 
 def _begin_immediate(connection: Any) -> None:
@@ -450,6 +508,11 @@ def _numbered(row: Any) -> Numbered:
     if not whole or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
         raise LedgerDown(f"event {row.number} is damaged: restore the ledger from a copy")
     return Numbered(row.number, Event(**fields))
+
+
+def _kept(connection: Any) -> dict[str, dict[str, Any]]:
+    """Policies by name."""
+    return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
 
 
 def _told_of(row: Any) -> tuple[int, dict[str, Any]]:

@@ -1,11 +1,14 @@
 """An experiment as it stands: as data, as a page without scripts, and as numbers for Prometheus."""
 
 import html
+import math
 from typing import Any
 
 import numpy as np
 
 from tsgrad_runtime.experiment import Experiment
+from tsgrad_runtime.intervals import central_intervals
+from tsgrad_runtime.models import IndependentArms
 from tsgrad_runtime.watch import Tally
 
 
@@ -13,7 +16,7 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
     """What is known so far: progress, every arm with its traffic and rewards, and an alarm where there is reason."""
     agent, watch = experiment.agent, experiment.watch
     arms = []
-    means, stds = _moments(experiment)
+    means, intervals = _believed(experiment)
     for number, name in enumerate(agent.arms):
         tally = watch.arms.get(name, Tally())
         arms.append(
@@ -24,7 +27,7 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
                 "rewards": tally.rewards,
                 "average": tally.total / tally.rewards if tally.rewards else None,
                 "believed": means[number],
-                "interval": _interval(agent.model.rewards, means[number], stds[number]),
+                "interval": intervals[number],
             }
         )
     total, rewarded = watch.all.total, watch.all.rewards
@@ -41,22 +44,23 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _moments(experiment: Experiment) -> tuple[Any, Any]:
-    """Mean and standard deviation of each arm's expected reward; None where they depend on a context."""
+def _believed(experiment: Experiment) -> tuple[list[Any], list[Any]]:
+    """Mean and 95% interval of each arm's expected reward; None where they depend on a context."""
     agent = experiment.agent
-    if agent.model.contexts or agent.model.arms is None:
+    model, belief = agent.model, agent.belief
+    if model.contexts or model.arms is None:
         nothing = [None] * len(agent.arms)
         return nothing, nothing
-    mean, std = agent.model.moments(agent.belief, agent.present_features())
-    return np.asarray(mean).tolist(), np.asarray(std).tolist()
-
-
-def _interval(rewards: str, mean: float | None, std: float) -> list[float] | None:
-    """About 95% of what is believed, within what expected rewards can be."""
-    if mean is None:
-        return None
-    low, high = mean - 1.96 * std, mean + 1.96 * std
-    return [low if rewards == "real" else max(low, 0.0), min(high, 1.0) if rewards == "binary" else high]
+    features = agent.present_features()
+    mean, std = model.moments(belief, features)
+    # Where arms share features, the reward of each is nearly normal.
+    between = np.stack([mean - 1.96 * std, mean + 1.96 * std])
+    if model.rewards == "binary":
+        between = np.clip(between, 0.0, 1.0)
+    if isinstance(model, IndependentArms):
+        own = model.values(central_intervals(model.posterior(belief, features)))
+        between = np.where(np.isfinite(own), own, between)  # numbers too large for a density
+    return np.asarray(mean).tolist(), between.T.tolist()
 
 
 _STYLE = """
@@ -91,15 +95,17 @@ def live_page(experiment: Experiment) -> str:
 
 def _row(arm: dict[str, Any], busiest: int) -> str:
     name = html.escape(arm["name"]) + (" (withdrawn)" if arm["withdrawn"] else "")
-    width = 100 * arm["decisions"] / busiest
-    interval = arm["interval"]
-    believed = (
-        "" if interval is None else f"{arm['believed']:.3g}<br><small>{interval[0]:.2g} to {interval[1]:.2g}</small>"
-    )
+    share = 100 * arm["decisions"] / busiest
+    average, believed = _number(arm["average"]), ""
+    if arm["interval"] is not None:
+        low, high = arm["interval"]
+        mean, least, most = (_told(value, high - low) for value in (arm["believed"], low, high))
+        believed = f"{mean}<br><small>{least} to {most}</small>"
+        average = average if arm["average"] is None else _told(arm["average"], high - low)
     return (
         f"<tr><td>{name}</td><td>{arm['decisions']:,}</td><td class='wide'><div class='bar' style='width:8rem'>"
-        f"<div style='width:{width:.0f}%'></div></div></td><td class='wide'>{arm['rewards']:,}</td>"
-        f"<td>{_number(arm['average'])}</td><td>{believed}</td></tr>"
+        f"<div style='width:{share:.0f}%'></div></div></td><td class='wide'>{arm['rewards']:,}</td>"
+        f"<td>{average}</td><td>{believed}</td></tr>"
     )
 
 
@@ -117,7 +123,28 @@ def _expectation(known: dict[str, Any]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "none yet" if value is None else f"{value:.3g}"
+    """With four digits, where nothing says how well it is known."""
+    if value is None:
+        return "none yet"
+    return f"{value:,.0f}" if 1000 <= abs(value) < _LARGE else f"{value:.4g}"
+
+
+def _told(value: float, width: float) -> str:
+    """A number with as many digits as tell it from others in an interval of this width: two of the width's own.
+
+    >>> _told(100.2, 1.2), _told(0.04, 0.075), _told(1234567.8, 3000.0), _told(0.0, 0.0), _told(1.5e-9, 1e-10)
+    ('100.2', '0.040', '1,234,568', '0', '1.50e-09')
+    """
+    if not width > 0 or not math.isfinite(width):
+        return _number(value)
+    decimals = 1 - math.floor(math.log10(width))
+    if decimals <= _MOST_DECIMALS and abs(value) < _LARGE:
+        return f"{value:,.{max(decimals, 0)}f}"
+    digits = 0 if value == 0 else decimals + math.floor(math.log10(abs(value)))
+    return f"{value:.{min(max(digits, 0), 15)}e}"
+
+
+_MOST_DECIMALS, _LARGE = 6, 1e9  # beyond, a number is told by its power of ten
 
 
 def metrics_text(experiment: Experiment, answers: dict[int, int]) -> str:

@@ -4,11 +4,11 @@ Nothing is acknowledged before the ledger has it. Errors are JSON that names the
 token changes anything or is told anything but that the service is well.
 """
 
-import asyncio
 import base64
 import contextlib
 import hmac
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Literal, NamedTuple
@@ -20,14 +20,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.checks import BadInput, check_count
 from tsgrad_runtime.committer import Committer
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import LedgerDown, Outcome
 from tsgrad_runtime.live_page import experiment_summary, live_page, metrics_text
+from tsgrad_runtime.models import IndependentArms
 from tsgrad_runtime.openapi import openapi
+from tsgrad_runtime.policies import Scene
 
+_LOG = logging.getLogger(__name__)
 MOST_BYTES = 2**16
 MOST_USERS = 1000
 Endpoint = Callable[["Service", "Asked"], Awaitable["Answer"]]
@@ -82,6 +86,20 @@ class Refused(Exception):
         self.status, self.message, self.field, self.headers = status, message, field, headers
 
 
+class _naming:  # noqa: N801
+    """What is wrong within is wrong with a field of the request, whatever the argument is called that it becomes."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, BadInput):
+            raise Refused(400, str(error), self._field) from None
+
+
 # What exceptions are made from: one that is raised again and again would keep the frames of every time.
 _REFUSALS: dict[Outcome, tuple[int, str, str]] = {
     "unknown": (404, "decision is not known", "id"),
@@ -101,6 +119,10 @@ class Service:
         self.rate, self._allowance, self._then = rate, rate, time.monotonic()
         self.answers: dict[int, int] = {}
         self._known = (tokens.decide.encode(), tokens.administer.encode())
+
+    def count(self, answer: Answer) -> None:
+        """One more answer, for /metrics."""
+        self.answers[answer.status] = self.answers.get(answer.status, 0) + 1
 
     def admit(self, asked: Asked, who: "Who") -> None:
         """Refuses who has no right token, and what comes faster than the service may be asked."""
@@ -156,9 +178,10 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         answer = _error(error.status_code, f"{error.detail}: see /openapi.json for what there is")
-        return Response(answer.body, answer.status, media_type=answer.kind.decode())
+        service.count(answer)
+        return Response(answer.body, answer.status, error.headers, media_type=answer.kind.decode())
 
-    return _Application(
+    app = _Application(
         decide=_Answering(service, _decide, "user"),
         reward=_Answering(service, _reward, "user"),
         routes=[
@@ -167,7 +190,7 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
             route("/v1/decisions/{id}/activate", _activate, "POST"),
             route("/v1/experiment", _experiment, "GET"),
             route("/v1/arms", _add_arm, "POST", "administrator"),
-            route("/v1/arms/{name}", _withdraw, "DELETE", "administrator"),
+            route("/v1/arms/{name:path}", _withdraw, "DELETE", "administrator"),
             route("/live", _live, "GET", "reader"),
             route("/metrics", _metrics, "GET"),
             route("/openapi.json", _openapi, "GET", "anybody"),
@@ -176,6 +199,8 @@ def application(experiment: Experiment, tokens: Tokens, *, rate: float = 20_000.
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # else a path that ends in one is sent to whatever host the request names
+    return app
 
 
 class _Application(Starlette):
@@ -220,11 +245,14 @@ class _Answering:
         except Refused as refused:
             answer = _error(refused.status, refused.message, refused.field)._replace(headers=refused.headers)
         except BadInput as wrong:
-            answer = _error(400, str(wrong), _field_of(str(wrong)))
+            answer = _error(400, str(wrong))
         except LedgerDown as down:
             answer = _error(503, f"ledger can't be written to, try again: {down}")
             answer = answer._replace(headers=((b"retry-after", b"1"),))
-        service.answers[answer.status] = service.answers.get(answer.status, 0) + 1
+        except Exception:  # a defect: who asked is told as of any other error, and the log tells where it is
+            _LOG.exception("%s %r failed", scope["method"], scope["path"])
+            answer = _error(500, "the service failed: its log says why")
+        service.count(answer)
         await answer.send(send)
 
 
@@ -235,10 +263,13 @@ async def _decide(service: Service, asked: Asked) -> Answer:
         raise Refused(400, "available must be a list of names of arms", "available")
     if not isinstance(shown, bool):
         raise Refused(400, f"shown must be true or false, got {shown!r:.40}", "shown")
-    users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
+    with _naming("users"):
+        users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
     agent = service.experiment.agent
+    scenes = _scenes(agent, body.get("context"), available, users or 1)
+    offered = agent.offered(scenes[0])  # not what was asked for: arms that are withdrawn could not be played
     made = []
-    for scene in agent.scenes(body.get("context"), available, users or 1):
+    for scene in scenes:
         decision = agent.propose(scene)
         event = Event(
             "decision",
@@ -247,16 +278,26 @@ async def _decide(service: Service, asked: Asked) -> Answer:
             decision.arm,
             decision.propensity,
             scene.kept_features,
-            available,
+            offered,
             shown,
             policy=agent.artefact.name,
         )
         made.append((event, {"id": decision.id, "arm": decision.arm, "propensity": event.propensity}))
-    if users is None:
-        await service.committer.append(made[0][0])
-        return _json(made[0][1], 201)
-    await asyncio.gather(*(service.committer.append(event) for event, _ in made))
-    return _json({"decisions": [answer for _, answer in made]}, 201)
+    await service.committer.append(*(event for event, _ in made))
+    return _json(made[0][1] if users is None else {"decisions": [answer for _, answer in made]}, 201)
+
+
+def _scenes(agent: Agent, context: Any, available: list[str] | None, users: int) -> list[Scene]:
+    """What decisions are made from; what is wrong with the one field is looked for before the other."""
+    if available is not None:
+        unknown = next((name for name in available if name not in agent.index), None)
+        if unknown is not None:
+            names = ", ".join(agent.arms)
+            raise Refused(400, f"available must be names among {names!s:.200}, got {unknown!r:.80}", "available")
+        if agent.withdrawn.issuperset(available):
+            raise Refused(400, "available must name an arm that can be played, got none", "available")
+    with _naming("context" if context is not None or agent.model.contexts else "available"):
+        return agent.scenes(context, available, users)
 
 
 async def _reward(service: Service, asked: Asked) -> Answer:
@@ -264,15 +305,16 @@ async def _reward(service: Service, asked: Asked) -> Answer:
     if "value" not in body or isinstance(body["value"], bool) or not isinstance(body["value"], int | float):
         raise Refused(400, f"value must be a number, got {body.get('value')!r:.40}", "value")
     agent = service.experiment.agent
-    value = agent.model.check_reward(body["value"])
+    with _naming("value"):
+        value = agent.model.check_reward(body["value"])
     event = Event("reward", agent.clock(), _identity(asked), reward=value)
-    return _settled(await service.committer.append(event))
+    return await _settled(service, event)
 
 
 async def _activate(service: Service, asked: Asked) -> Answer:
     await _body(asked)
     event = Event("activation", service.experiment.agent.clock(), _identity(asked))
-    return _settled(await service.committer.append(event))
+    return await _settled(service, event)
 
 
 async def _add_arm(service: Service, asked: Asked) -> Answer:
@@ -282,17 +324,24 @@ async def _add_arm(service: Service, asked: Asked) -> Answer:
         raise Refused(400, f"name must be a text of up to 200 characters, got {name!r:.40}", "name")
     if not isinstance(parameters, dict):
         raise Refused(400, f"parameters must be an object, got {parameters!r:.40}", "parameters")
-    event = Event("arm", service.experiment.agent.clock(), arm=name, parameters=parameters)
-    service.experiment.agent.check(event)
-    _check_accepted(await service.committer.append(event))
-    return _json({"arms": service.experiment.agent.arms}, 201)
+    agent = service.experiment.agent
+    event = Event("arm", agent.clock(), arm=name, parameters=parameters)
+    if isinstance(agent.model, IndependentArms):
+        with _naming("parameters"):
+            agent.model.with_arm(agent.belief, parameters)
+    with _naming("name"):
+        agent.check(event)
+    await _accepted(service, event)
+    return _json({"arms": agent.arms}, 201)
 
 
 async def _withdraw(service: Service, asked: Asked) -> Answer:
-    event = Event("withdrawal", service.experiment.agent.clock(), arm=asked.named("name"))
-    service.experiment.agent.check(event)
-    _check_accepted(await service.committer.append(event))
-    return _json({"withdrawn": sorted(service.experiment.agent.withdrawn)})
+    agent = service.experiment.agent
+    event = Event("withdrawal", agent.clock(), arm=asked.named("name"))
+    with _naming("name"):
+        agent.check(event)
+    await _accepted(service, event)
+    return _json({"withdrawn": sorted(agent.withdrawn)})
 
 
 async def _experiment(service: Service, asked: Asked) -> Answer:
@@ -314,7 +363,7 @@ async def _metrics(service: Service, asked: Asked) -> Answer:
 
 
 async def _openapi(service: Service, asked: Asked) -> Answer:
-    return _json(openapi())
+    return _json(openapi(MOST_USERS))
 
 
 async def _health(service: Service, asked: Asked) -> Answer:
@@ -375,14 +424,16 @@ def _no_constant(name: str) -> float:
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)  # made once: `json.loads` would make one for every request
 
 
-def _check_accepted(outcome: Outcome) -> None:
+async def _accepted(service: Service, event: Event) -> Outcome:
+    """What became of an event, which is in the ledger now or was before; anything else is refused."""
+    (outcome,) = await service.committer.append(event)
     if outcome in _REFUSALS:
         raise Refused(*_REFUSALS[outcome])
+    return outcome
 
 
-def _settled(outcome: Outcome) -> Answer:
-    _check_accepted(outcome)
-    return _COUNTED if outcome == "accepted" else _KNOWN_ALREADY
+async def _settled(service: Service, event: Event) -> Answer:
+    return _COUNTED if await _accepted(service, event) == "accepted" else _KNOWN_ALREADY
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -397,8 +448,3 @@ _COUNTED, _KNOWN_ALREADY = _json({"counted": True}), _json({"counted": False})
 
 def _error(status: int, message: str, field: str | None = None) -> Answer:
     return _json({"error": {"message": message[:300], **({"field": field} if field else {})}}, status)
-
-
-def _field_of(message: str) -> str:
-    """The argument that a message begins with."""
-    return message.split(" ")[0].split("[")[0].rstrip(":")

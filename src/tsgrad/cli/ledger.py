@@ -40,16 +40,13 @@ def check(ledger: Url) -> None:
 
 
 def with_ledger(url: str, work: Any) -> Any:
-    """What `work` makes of the ledger at a URL, which must be there."""
+    """What `work` makes of the ledger at a URL, which must be there, and is left as it is."""
     from tsgrad.checks import BadInput, needs_extra
 
     with needs_extra("live"):
         from tsgrad_runtime.ledger import Ledger, LedgerDown
 
-    path = url.removeprefix("sqlite:///")
-    if path != url and not Path(path).exists():
-        raise BadInput(f"ledger {url!r:.120} is not there")
     try:
-        return work(Ledger(url))
+        return work(Ledger(url, reading=True))
     except LedgerDown as down:
         raise BadInput(f"ledger can't be read: {down}") from None

@@ -39,19 +39,21 @@ def serve(
         import uvicorn
 
         from tsgrad_runtime import read_artefact
+        from tsgrad_runtime.connections import MOST_CONNECTIONS, GuardedProtocol
         from tsgrad_runtime.experiment import Experiment
         from tsgrad_runtime.ledger import Ledger, LedgerDown
         from tsgrad_runtime.service import Tokens, application
 
     names = ("TSGRAD_TOKEN", "TSGRAD_ADMIN_TOKEN")
-    tokens = Tokens(*(os.environ.get(name) or secrets.token_urlsafe(24) for name in names))
+    given = {name: _token(name) for name in names}
+    tokens = Tokens(*(given[name] or secrets.token_urlsafe(24) for name in names))
     artefact = read_artefact(policy)
     try:
         experiment = Experiment(artefact, Ledger(ledger), wait=wait, default=default, batch=batch)
     except LedgerDown as down:
         raise BadInput(f"ledger can't be opened: {down}") from None
     for name, token in zip(names, tokens, strict=True):
-        if not os.environ.get(name):
+        if not given[name]:
             typer.echo(f"{name}={token}")
     typer.echo(
         f"Serving {policy} on http://{host}:{port}, the experiment as a page on /live (any user, a token as password)",
@@ -67,5 +69,19 @@ def serve(
         access_log=False,
         proxy_headers=False,
         ws="none",
+        http=GuardedProtocol,
+        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=GRACE,
     )
+
+
+def _token(name: str) -> str:
+    """What the environment says, without the blanks and line ends around it that files of secrets tend to have: no
+    request can carry them.
+    """
+    from tsgrad.checks import BadInput
+
+    token = os.environ.get(name, "").strip()
+    if not token.isprintable():
+        raise BadInput(f"{name} must be a text in one line, without control characters: no request can carry those")
+    return token

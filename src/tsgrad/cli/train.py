@@ -63,6 +63,9 @@ def resume(
 
 def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
     """Runs training and says what came of it; Ctrl-C leaves a run that resumes."""
+    from tsgrad.checks import BadInput
+    from tsgrad.simulation import check_playable
+
     began = time.monotonic()
 
     def stopped() -> str:
@@ -83,6 +86,10 @@ def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
     Console().print(table)
     typer.echo(str(run))
     typer.echo(f"Policy: {folder / 'policy.json'}")
+    try:
+        check_playable(run.content())
+    except BadInput as unplayable:
+        typer.echo(f"It can be compared, but not served: {unplayable}", err=True)
     if report:
         from tsgrad.report import write_run_report
 

@@ -17,10 +17,15 @@ def exported(ledger: "Ledger") -> dict[str, list[Any]]:
     """Columns by name. Choices that were never shown are left out."""
     rows: dict[str, dict[str, Any]] = {}
     shown: dict[str, bool] = {}
-    for _, event in ledger.all_events():
+    for number, event in ledger.all_events():
         name = event.decision
         if name is None:
             continue
+        if event.kind != "decision" and name not in rows:
+            raise BadInput(
+                f"ledger {ledger.name}: the decision of event {number} is missing: see what `tsgrad ledger check` says,"
+                " and restore it from a copy"
+            )
         if event.kind == "decision":
             shown[name] = event.shown
             rows[name] = {

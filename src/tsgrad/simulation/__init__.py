@@ -22,7 +22,7 @@ from tsgrad.simulation.engines import (
 )
 from tsgrad.simulation.episodes import Episodes, ready_for, simulate, simulated, simulation_engine, why_not_native
 from tsgrad.simulation.instance import Instance, Observed, draw_instance, redraw_instance
-from tsgrad.simulation.policy_files import check_names, policy_content, write_policy
+from tsgrad.simulation.policy_files import check_names, check_playable, policy_content, write_policy
 from tsgrad.simulation.ray_workers import RayWorkers, all_workers
 from tsgrad.simulation.recorded import Recorded, replay
 from tsgrad.simulation.rollout import Episode, Trajectory, from_live_rollout, play, regret, roll_out
@@ -80,6 +80,7 @@ __all__ = [
     "WorkloadOptions",
     "all_workers",
     "check_names",
+    "check_playable",
     "check_workers",
     "choose_engine",
     "crowd_of",

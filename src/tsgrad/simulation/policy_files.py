@@ -63,8 +63,20 @@ def write_policy(
     content = policy_content(
         policy, problem, horizon, conditions=conditions, arms=arms, lineage=lineage, expected=expected
     )
-    artefact_of(json.loads(json.dumps(content)), "policy file")
+    check_playable(content)
     write_json(check_path("path", path), "policy", content)
+
+
+def check_playable(content: dict[str, Any]) -> None:
+    """Refuses a policy file that only simulations can play.
+
+    >>> check_playable({"policy": {"kind": "thompson"}, "horizon": 9, "conditions": {"allocation": "proportional"},
+    ...                 "problem": {"kind": "bernoulli", "alpha": [1, 1], "beta": [1, 1]}})
+    Traceback (most recent call last):
+    tsgrad_runtime.checks.BadInput: policy file: conditions: allocation 'proportional' can't be played user by user: \
+train with 'independent'
+    """
+    artefact_of(json.loads(json.dumps(content)), "policy file")
 
 
 def policy_content(

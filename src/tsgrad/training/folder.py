@@ -144,7 +144,8 @@ class RunFolder:
         self._write_history(run.history, run.provenance)
         last = policy_content(run.last, run.problem, run.provenance["horizon"], conditions=run.conditions)
         write_json(self.path / "last.json", "policy", {**run.provenance, **last})
-        run.save(self.path / "policy.json")
+        # Not with `run.save`: a run that is for simulation alone must be there to be compared.
+        write_json(self.path / "policy.json", "policy", run.content())
         write_json(
             self.path / "result.json",
             "result",

@@ -9,7 +9,7 @@ from tsgrad.evaluate.digits import common_decimals
 from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import registered_name
-from tsgrad.simulation import EVERY_USER, Conditions, policy_content
+from tsgrad.simulation import EVERY_USER, Conditions, check_playable, policy_content
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -82,10 +82,14 @@ class Run(NamedTuple):
             arms: the names of the arms; their numbers unless given.
 
         Raises:
-            BadInput: if `arms` are not as many different names as there are arms.
+            BadInput: if `arms` are not as many different names as there are arms; or if the run is for simulation
+                alone, as with drifting arms or proportional allocation. To compare its policy later, train with `out`,
+                or save `run.policy`.
 
         """
-        write_json(path, "policy", self.content(arms=arms))
+        content = self.content(arms=arms)
+        check_playable(content)
+        write_json(path, "policy", content)
 
     def content(
         self, *, arms: Sequence[str] | None = None, lineage: Sequence[dict[str, Any]] | None = None

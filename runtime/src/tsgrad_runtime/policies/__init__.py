@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad_runtime.checks import BadInput, check_choice
-from tsgrad_runtime.models import Ball, Model, NormalPrior
+from tsgrad_runtime.models import Model, NormalPrior
 from tsgrad_runtime.policies.allocating import (
     ABTest,
     BatchKnowledgeGradient,
