@@ -246,7 +246,9 @@ def _maximum(law: Family, units: Units) -> tuple[FloatArray, float]:
 
 def _loss(law: Family, units: Units) -> Callable[[FloatArray], float]:
     def loss(free: FloatArray) -> float:
-        value = -law.log_likelihood(free, units)
+        # A search tries priors that are beyond reckoning, too: what comes of them is not a number, and no warning.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            value = -law.log_likelihood(free, units)
         return value if np.isfinite(value) else 1e300
 
     return loss
