@@ -344,6 +344,8 @@ def on_a_fine_grid(law, free, spread, units, nodes=4001):
             moved[..., 0] += spread * z[:, None]
             density = law.unit_log_likelihoods(moved, own).sum(axis=1) + stats.norm.logpdf(z)
             inside = np.flatnonzero(density > density.max() - 45)
+            if len(inside) > nodes / 4:
+                break
             low, high = z[max(inside[0] - 1, 0)], z[min(inside[-1] + 1, nodes - 1)]
         found.append(special.logsumexp(density) + np.log(z[1] - z[0]))
     return np.array(found)

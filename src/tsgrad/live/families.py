@@ -53,7 +53,7 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
-        """Of every unit, [..., n], up to what no parameter changes; free coordinates [F], or each unit's, [..., n, F]."""
+        """Of every unit, [..., n], up to what no parameter changes; for free coordinates [F] or [..., n, F]."""
 
     def log_likelihood(self, free: FloatArray, units: Units) -> float:
         """Of all units."""
