@@ -53,7 +53,7 @@ class Family(abc.ABC):
 
     @abc.abstractmethod
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
-        """Of every unit, up to what no parameter changes; [..., n] for free coordinates [..., F]."""
+        """Of every unit, [..., n], up to what no parameter changes; for free coordinates [F] or [..., n, F]."""
 
     def log_likelihood(self, free: FloatArray, units: Units) -> float:
         """Of all units."""
@@ -149,8 +149,8 @@ class BetaBinomial(ArmFamily):
         return np.asarray(special.logit(np.clip(mean, 1e-6, 1 - 1e-6)))
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
-        alpha, beta = _columns(self.parameters(free))
-        logit, failures = free[..., :1], units.pulls - units.total
+        alpha, beta = np.moveaxis(self.parameters(free), -1, 0)
+        logit, failures = free[..., 0], units.pulls - units.total
         rising = _log_rising(alpha, units.total) + _log_rising(beta, failures) - _log_rising(alpha + beta, units.pulls)
         return np.asarray(rising - units.total * np.logaddexp(0, -logit) - failures * np.logaddexp(0, logit))
 
@@ -192,9 +192,9 @@ class GammaPoisson(ArmFamily):
         return np.asarray(np.log(np.maximum(mean, 1e-9)))
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
-        shape, rate = _columns(self.parameters(free))
+        shape, rate = np.moveaxis(self.parameters(free), -1, 0)
         rising = _log_rising(shape, units.total)
-        return np.asarray(rising + units.total * free[..., :1] - (shape + units.total) * np.log1p(units.pulls / rate))
+        return np.asarray(rising + units.total * free[..., 0] - (shape + units.total) * np.log1p(units.pulls / rate))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         shape = np.exp(free[..., 1])
@@ -248,7 +248,7 @@ class Normal(ArmFamily):
         return mean
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
-        mean, std, noise = _columns(self.parameters(free))
+        mean, std, noise = np.moveaxis(self.parameters(free), -1, 0)
         variance = std**2 + noise**2 / units.pulls
         between = np.asarray(-0.5 * ((units.average - mean) ** 2 / variance + np.log(2 * np.pi * variance)))
         if self.noise_std is not None:
@@ -287,11 +287,6 @@ class Normal(ArmFamily):
         precision = 1 / std**2 + pulls / noise**2
         centre = (mean / std**2 + total / noise**2) / precision
         return GaussianBandit(prior_mean=centre, prior_std=1 / np.sqrt(precision), noise_std=noise)
-
-
-def _columns(parameters: FloatArray) -> FloatArray:
-    """Parameters [..., P] as P arrays [..., 1], to stand beside units [n]."""
-    return np.moveaxis(parameters, -1, 0)[..., None]
 
 
 def family_of(name: str, noise_std: Any) -> ArmFamily:

@@ -2,9 +2,9 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tsgrad.checks import BadInput, check_array, check_choice, check_count
 from tsgrad.live.families import ArmFamily, Family, Units, family_of
 from tsgrad.live.goodness import fit_p_value
 from tsgrad.live.hierarchy import OverExperiments
+from tsgrad.live.likelihood import Found, Profile, Z, best, loss_of, maximum
 from tsgrad.live.log import names, numbers, read_log, with_rewards
 from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
 
@@ -23,8 +24,6 @@ UNLIKELY = 0.01  # the least p-value that there is; a right prior gets it for on
 LARGEST_REWARD = 1e100  # whose squares, and their sums, are numbers still
 LARGEST_COUNT = 1e12  # of an arm; the totals of others like it are integers still
 DRAWS = 64  # of priors, where the fit's uncertainty is to be trained for
-_Z = 1.959964
-_FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -167,7 +166,7 @@ def fit_prior(
     if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
         raise BadInput("log must hold arms that differ: all of them have the same pulls and rewards")
 
-    found = _best(law, units)
+    found = best(law, units)
     said: list[str] = []
     if waiting:
         said.append(f"{waiting} of {waiting + len(table[reward])} rows have no reward yet, and are left out.")
@@ -180,13 +179,11 @@ def fit_prior(
     # Intervals are made where the likelihood is nearest to a parabola: of logarithms, where a number is positive.
     intervals = {}
     for name, value, error in zip(law.names, values, errors, strict=True):
-        factor = np.exp(_Z * error / value) if value > 0 and name != "prior_mean" else None
-        intervals[name] = (
-            (value - _Z * error, value + _Z * error) if factor is None else (value / factor, value * factor)
-        )
+        factor = np.exp(Z * error / value) if value > 0 and name != "prior_mean" else None
+        intervals[name] = (value - Z * error, value + Z * error) if factor is None else (value / factor, value * factor)
     if law.spread is not None and not bad:
         # Near zero, where arms differ little for their noise, the likelihood of its logarithm is no parabola.
-        profile = _Profile(_loss(law, units), free)
+        profile = Profile(loss_of(law, units), free)
         intervals[law.spread] = (np.exp(free[1] - profile.reach(-1.0)), np.exp(free[1] + profile.reach(1.0)))
     return FittedPrior(
         family=family,
@@ -214,45 +211,7 @@ def _standard_draws(generator: np.random.Generator, size: int) -> FloatArray:
     return np.concatenate([half, -half])
 
 
-class _Found(NamedTuple):
-    """Where the likelihood is largest, and whether it is flat in some direction."""
-
-    law: Family
-    free: FloatArray
-    covariance: FloatArray
-    bad: bool
-    log_likelihood: float
-
-
-def _best(law: Family, units: Units) -> _Found:
-    free, log_likelihood = _maximum(law, units)
-    loss = _loss(law, units)
-    covariance, bad = _covariance(loss, free)
-    if bad or covariance[1, 1] > 1:
-        free = _weakest(loss, free, law.weaker)
-        covariance, bad = _covariance(loss, free)[0], True
-        covariance[1, 1] = max(covariance[1, 1], 1.0)
-    return _Found(law, free, covariance, bad, log_likelihood)
-
-
-def _maximum(law: Family, units: Units) -> tuple[FloatArray, float]:
-    """Where the likelihood is largest, and its logarithm there."""
-    from scipy import optimize
-
-    options = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
-    found = optimize.minimize(_loss(law, units), law.start(units), method="Nelder-Mead", options=options)
-    return np.asarray(found.x, np.float64), -float(found.fun)
-
-
-def _loss(law: Family, units: Units) -> Callable[[FloatArray], float]:
-    def loss(free: FloatArray) -> float:
-        value = -law.log_likelihood(free, units)
-        return value if np.isfinite(value) else 1e300
-
-    return loss
-
-
-def _over_experiments(one_prior: _Found, units: Units) -> tuple[_Found, list[str]]:
+def _over_experiments(one_prior: Found, units: Units) -> tuple[Found, list[str]]:
     """The fit in which experiments differ, where they do so beyond chance by a likelihood-ratio test, and what it says.
 
     That they don't differ lies at the edge of what can be, so that half of the chi-square counts.
@@ -264,11 +223,11 @@ def _over_experiments(one_prior: _Found, units: Units) -> tuple[_Found, list[str
         return one_prior, [f"Only {experiments} experiments: how much they differ is not known; one prior for all."]
     assert isinstance(one_prior.law, ArmFamily)
     differing = OverExperiments(one_prior.law)
-    ratio = max(2 * (_maximum(differing, units)[1] - one_prior.log_likelihood), 0.0)
+    ratio = max(2 * (maximum(differing, units)[1] - one_prior.log_likelihood), 0.0)
     p_value = 0.5 * float(stats.chi2.sf(ratio, 1)) if ratio > 0 else 1.0
     if p_value > 0.05:
         return one_prior, [f"Experiments differ no more than chance explains (p = {p_value:.2g}): one prior for all."]
-    return _best(differing, units), [
+    return best(differing, units), [
         f"Experiments differ (p = {p_value:.2g}): problem() has the prior of one in the middle, uncertain() draws the"
         " level of the next."
     ]
@@ -304,65 +263,6 @@ def _units(table: Any, family: str, arm: str, reward: str, experiment: str | Non
         return Units(n, total, None, of)
     squares = np.bincount(which, (rewards - (total / n)[which]) ** 2)
     return Units(n, total, np.asarray(squares, np.float64), of)
-
-
-def _covariance(loss: Any, free: FloatArray) -> tuple[FloatArray, bool]:
-    """The inverse of the loss's second derivative, by differences; whether there was none, and it is made up."""
-    size, step = len(free), 1e-3 * np.maximum(1.0, np.abs(free)) * 0.5
-    hessian = np.empty((size, size))
-    for i in range(size):
-        for j in range(size):
-            moves = [np.eye(size)[i] * step[i] * a + np.eye(size)[j] * step[j] * b for a in (1, -1) for b in (1, -1)]
-            plus, mixed, mixed_too, minus = (loss(free + move) for move in moves)
-            hessian[i, j] = (plus - mixed - mixed_too + minus) / (4 * step[i] * step[j])
-    values, vectors = np.linalg.eigh((hessian + hessian.T) / 2)
-    flat = values < 1e-3
-    bounded = np.where(flat, 0.1, values)  # a direction that the data say nothing about: give or take a factor of 20
-    return np.asarray(vectors @ np.diag(1 / bounded) @ vectors.T), bool(np.any(flat))
-
-
-class _Profile:
-    """The likelihood as a function of the second free coordinate, with the others at their best."""
-
-    def __init__(self, loss: Callable[[FloatArray], float], free: FloatArray) -> None:
-        self._loss, self._free = loss, free
-
-    def at(self, second: float) -> tuple[float, FloatArray]:
-        """The loss there, and all coordinates."""
-        from scipy import optimize
-
-        def rest(others: FloatArray) -> float:
-            return self._loss(np.insert(others, 1, second))
-
-        found = optimize.minimize(rest, np.delete(self._free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
-        return float(found.fun), np.insert(found.x, 1, second)
-
-    def reach(self, side: float) -> float:
-        """How far to one side the likelihood ratio against the best is what 95% of logs would have; infinite, where it
-        is wherever one looks.
-        """
-        from scipy import optimize
-
-        allowed = self._loss(self._free) + _Z**2 / 2
-        step = 1.0
-        while self.at(self._free[1] + side * step)[0] < allowed:
-            step *= 2
-            if step > _FARTHEST:
-                return np.inf
-        edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-3)
-        return float(edge)
-
-
-def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
-    """Where the prior is as weak as the data allow, with the other coordinates at their best."""
-    profile = _Profile(loss, free)
-    reach = profile.reach(weaker)
-    if np.isinf(reach):
-        raise BadInput(
-            "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
-            " more, some of which pay neither always nor never"
-        )
-    return np.asarray(profile.at(free[1] + weaker * reach)[1], np.float64)
 
 
 def _slopes(law: Family, free: FloatArray) -> FloatArray:

@@ -1,14 +1,11 @@
 """Priors over experiments: arms of one experiment have a level in common, and levels differ between experiments."""
 
 import numpy as np
-from scipy import special
 
 from tsgrad.arrays import FloatArray
 from tsgrad.live.families import ArmFamily, Family, Units
+from tsgrad.live.levels import Experiments, integrated
 from tsgrad.problems import IndependentArms
-
-_LEVELS = np.linspace(-5.0, 5.0, 121)  # in standard deviations: fine enough for levels known to a tenth of one
-_LOG_WEIGHTS = -0.5 * _LEVELS**2 - special.logsumexp(-0.5 * _LEVELS**2)
 
 
 class OverExperiments(Family):
@@ -30,22 +27,13 @@ class OverExperiments(Family):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         """Those of experiments, which are what is independent here: [experiments]."""
-        return np.asarray(special.logsumexp(_LOG_WEIGHTS[:, None] + self._by_level(free, units), axis=0))
-
-    def _by_level(self, free: FloatArray, units: Units) -> FloatArray:
-        """Log-likelihoods of every experiment at every level, [level, experiment]."""
-        levels = np.repeat(free[None, :-1], len(_LEVELS), axis=0)
-        levels[:, 0] += np.exp(free[-1]) * _LEVELS
-        of_units = self.base.unit_log_likelihoods(levels, units)
-        sums = np.zeros((len(_LEVELS), int(np.max(units.experiment)) + 1))
-        np.add.at(sums.T, units.experiment, of_units.T)
-        return sums
+        return integrated(self.base, free[:-1], float(np.exp(free[-1])), units).log_likelihood
 
     def located(self, free: FloatArray, units: Units) -> FloatArray:
         """Free coordinates of the base for every unit, at the posterior mean of its experiment's level, [n, F]."""
-        weights = special.softmax(_LOG_WEIGHTS[:, None] + self._by_level(free, units), axis=0)
+        levels = integrated(self.base, free[:-1], float(np.exp(free[-1])), units).mean
         own = np.repeat(free[None, :-1], len(units.pulls), axis=0)
-        own[:, 0] += np.exp(free[-1]) * (_LEVELS @ weights)[units.experiment]
+        own[:, 0] += levels[Experiments(units).of_unit]
         return own
 
     def parameters(self, free: FloatArray) -> FloatArray:
