@@ -6,6 +6,7 @@ from scipy import stats
 
 import tsgrad as tg
 from false_alarms import z_bound
+from tsgrad.evaluate import diagnosis
 from tsgrad.evaluate.diagnosis import Diagnosis
 from tsgrad.evaluate.gradient_test import gradient_test
 from tsgrad.evaluate.innovations import LEAST_P, innovations, p_of_permutations
@@ -135,3 +136,19 @@ def test_bad_input():
         tg.diagnose(RIGHT, policy, 100, horizon=3, level=2)
     with pytest.raises(tg.BadInput, match="same arms, got 3 and 2"):
         tg.Misspecified(truth=RIGHT, model=tg.GaussianBandit(arms=2))
+
+
+@pytest.mark.formulas
+def test_episodes_of_the_model_itself_have_the_arms_that_were_there(monkeypatch):
+    """Where a posterior is approximate, episodes are compared with others of the same conditions."""
+    problem = tg.LogisticBandit(features=tg.GaussianContexts(arms=3, dimension=2))
+    there = np.arange(4)[:, None] % 3 != np.arange(3)
+    asked = []
+    play = diagnosis.simulated
+    monkeypatch.setattr(diagnosis, "simulated", lambda engine, policy, at: asked.append(at) or play(engine, policy, at))
+    monkeypatch.setattr(diagnosis.Seen, "of", lambda *record: None)  # what is made of the episodes takes a minute
+    monkeypatch.setattr(diagnosis, "judged", lambda seen, expected, **options: None)
+    conditions = tg.Conditions(available=there)
+    tg.diagnose(problem, tg.ReshapedThompson(problem), 64, horizon=4, conditions=conditions)
+    assert len(asked) == 2
+    assert all(np.array_equal(at.conditions.available, there) for at in asked)

@@ -198,7 +198,8 @@ def _diagnosed(
     seen = Seen.of(problem, policy, record, workload)
     expected = None
     if not problem.model.exact_posterior:
-        own = _simulated(problem.model, policy, workload.part(iteration=1, conditions=EVERY_USER))
+        masks = workload.conditions if workload.conditions.masks_alone else EVERY_USER
+        own = _simulated(problem.model, policy, workload.part(iteration=1, conditions=masks))
         expected = Seen.of(problem, policy, own, workload)
     return judged(seen, expected, names=parameter_names(policy), level=level)
 
