@@ -98,6 +98,50 @@ def test_the_interval_of_how_much_arms_differ_ends_where_the_likelihood_ratio_do
         assert abs(found.log_likelihood - best(end) - stats.chi2.ppf(0.95, 1) / 2) < 0.01
 
 
+def in_other_units(log, scale, shift, noise=None):
+    """A fit of rewards in other units, and all of its numbers in those that they were in."""
+    found = tg.fit_prior(
+        {**log, "reward": scale * log["reward"] + shift}, family="gaussian", noise_std=noise, **told_apart(log)
+    )
+    shifts = {"prior_mean": shift}
+    return found, {
+        name: np.array(
+            [
+                (value - shifts.get(name, 0.0)) / scale,
+                found.standard_errors[name] / scale,
+                *((end - shifts.get(name, 0.0)) / scale for end in found.intervals[name]),
+            ]
+        )
+        for name, value in found.parameters.items()
+    }
+
+
+def told_apart(log):
+    """The option that names its column of experiments."""
+    return {"experiment": "experiment"} if "experiment" in log else {}
+
+
+@pytest.mark.parametrize("kind", ["plain", "known noise", "experiments", "arms alike"])
+@pytest.mark.parametrize(("scale", "shift"), [(1e-3, 0.0), (1.0, 40.0), (1e3, -2e3), (1e6, 5.0)])
+def test_fits_do_not_depend_on_the_unit_of_rewards(kind, scale, shift):
+    """Nor do words and p-values."""
+    generator = np.random.default_rng(0)
+    means = 3 + (0 if kind == "arms alike" else 1) * generator.normal(size=20)
+    log = {"arm": np.repeat(np.arange(20), 50)}
+    if kind == "experiments":
+        log["experiment"] = np.repeat(np.arange(5), 200)
+        means = means + np.repeat(generator.normal(0, 2, 5), 4)
+    log["reward"] = generator.normal(np.repeat(means, 50), 0.5)
+    noise = 0.5 if kind == "known noise" else None
+    plain, expected = in_other_units(log, 1.0, 0.0, noise)
+    found, seen = in_other_units(log, scale, shift, None if noise is None else noise * scale)
+    for name, numbers in expected.items():
+        np.testing.assert_allclose(seen[name], numbers, rtol=1e-3, atol=1e-4)
+    assert found.said == plain.said
+    if kind == "plain":
+        assert found.fit_p_value == plain.fit_p_value
+
+
 def test_the_normal_likelihood_integrates_the_mean_out():
     rewards = np.array([0.3, 1.2, -0.4])
     mean, std, noise = 0.2, 0.7, 1.3
@@ -240,6 +284,10 @@ def test_priors_that_a_fit_leaves_open_have_its_mean_and_covariance():
         ({"reward": "arm"}, "reward"),
         ({"log": {"arm": [1], "reward": [1]}}, "two arms"),
         ({"log": {"arm": range(20), "reward": [0, 1] * 10}}, "two rewards or more"),
+        ({"log": {"arm": [0, 0, 1, 1], "reward": [0.1, 0.1, 0.3, 0.3]}, "family": "gaussian"}, "no noise to estimate"),
+        ({"log": {"arm": [0, 0, 1, 1], "reward": [0.1] * 4}, "family": "gaussian"}, "no noise to estimate"),
+        ({"log": {"arm": [0, 1, 2, 2], "reward": [0] * 4}, "family": "poisson"}, "above zero"),
+        ({"log": {"arm": [0, 1, 2, 2], "reward": [0] * 4}}, "above zero"),
         ({"log": "nothing.csv"}, "no such file"),
         ({"log": 3}, "log"),
         ({"noise_std": 1.0}, "noise_std"),

@@ -14,34 +14,45 @@ _FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
 
 
 class Found(NamedTuple):
-    """Where the likelihood is largest, and whether it is flat in some direction."""
+    """A fit to units: free coordinates with their covariance, whether the likelihood is flat in some direction, and its
+    largest logarithm.
+    """
 
     law: Family
+    units: Units
     free: FloatArray
     covariance: FloatArray
     bad: bool
-    log_likelihood: float
+    most_likely: float
 
 
 def best(law: Family, units: Units) -> Found:
     """The fit; where the data can't tell how much arms differ, with the weakest prior that they allow."""
-    free, log_likelihood = maximum(law, units)
+    free, most_likely = maximum(law, units)
     loss = loss_of(law, units)
     covariance, bad = _covariance(loss, free)
     if bad or covariance[1, 1] > 1:
         free = _weakest(loss, free, law.weaker)
         covariance, bad = _covariance(loss, free)[0], True
         covariance[1, 1] = max(covariance[1, 1], 1.0)
-    return Found(law, free, covariance, bad, log_likelihood)
+    return Found(law, units, free, covariance, bad, most_likely)
 
 
 def maximum(law: Family, units: Units) -> tuple[FloatArray, float]:
     """Where the likelihood is largest, and its logarithm there."""
+    free, loss = _least(loss_of(law, units), law.start(units))
+    return free, -loss
+
+
+def _least(loss: Callable[[FloatArray], float], start: FloatArray) -> tuple[FloatArray, float]:
+    """Where a loss is least, by Nelder and Mead, and what it is there."""
     from scipy import optimize
 
-    options = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
-    found = optimize.minimize(loss_of(law, units), law.start(units), method="Nelder-Mead", options=options)
-    return np.asarray(found.x, np.float64), -float(found.fun)
+    # First steps of a tenth: SciPy's are a twentieth of a coordinate, and next to none for one that is next to zero.
+    simplex = start + np.concatenate([np.zeros((1, len(start))), 0.1 * np.eye(len(start))])
+    options = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000, "initial_simplex": simplex}
+    found = optimize.minimize(loss, start, method="Nelder-Mead", options=options)
+    return np.asarray(found.x, np.float64), float(found.fun)
 
 
 def loss_of(law: Family, units: Units) -> Callable[[FloatArray], float]:
@@ -79,13 +90,12 @@ class Profile:
 
     def at(self, second: float) -> tuple[float, FloatArray]:
         """The loss there, and all coordinates."""
-        from scipy import optimize
 
         def rest(others: FloatArray) -> float:
             return self._loss(np.insert(others, 1, second))
 
-        found = optimize.minimize(rest, np.delete(self._free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
-        return float(found.fun), np.insert(found.x, 1, second)
+        others, loss = _least(rest, np.delete(self._free, 1))
+        return loss, np.insert(others, 1, second)
 
     def reach(self, side: float) -> float:
         """How far to one side the likelihood ratio against the best is what 95% of logs would have; infinite, where it
@@ -99,7 +109,7 @@ class Profile:
             step *= 2
             if step > _FARTHEST:
                 return np.inf
-        edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-3)
+        edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-4)
         return float(edge)
 
 
