@@ -80,6 +80,22 @@ def test_arms_that_differ_less_than_chance_are_not_taken_for_the_same():
     assert any("can't tell" in said for said in found.warnings)
     assert found.parameters["alpha"] + found.parameters["beta"] < 1e4
     assert np.ptp(found.shrunk) > 1e-4
+    for name, value in found.parameters.items():  # the weakest that the data allow: intervals begin there
+        assert found.intervals[name] == (value, np.inf)
+        assert np.isnan(found.standard_errors[name])
+    assert "s.e." not in str(found)
+    np.testing.assert_allclose(found.log_likelihood, found.law.log_likelihood(found.free, found.units))
+    assert found.standard.most_likely - found.log_likelihood == pytest.approx(stats.chi2.ppf(0.95, 1) / 2, abs=1e-3)
+
+
+def test_of_normal_arms_that_are_alike_the_most_that_they_differ_is_known():
+    generator = np.random.default_rng(0)
+    log = {"arm": np.repeat(np.arange(20), 50), "reward": generator.normal(3.0, 0.5, 1000)}
+    found = tg.fit_prior(log, family="gaussian")
+    assert any("can't tell" in said for said in found.said)
+    assert found.intervals["prior_std"] == (0.0, found.parameters["prior_std"])
+    assert np.isnan(found.standard_errors["prior_std"])
+    assert found.standard_errors["noise_std"] == pytest.approx(0.5 / np.sqrt(2 * 980), rel=0.05)
 
 
 def test_the_interval_of_how_much_arms_differ_ends_where_the_likelihood_ratio_does():

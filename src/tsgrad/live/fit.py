@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,8 @@ class FittedPrior:
     Attributes:
         family: "bernoulli", "gaussian" or "poisson".
         parameters: of the prior, by name.
-        standard_errors: of the parameters.
-        intervals: 95% confidence intervals of the parameters.
+        standard_errors: of the parameters; not a number (nan) for those of which the data tell no more than a bound.
+        intervals: 95% confidence intervals of the parameters; from the bound on, for these.
         log_likelihood: at the parameters.
         said: what the data can't tell, in words; `warnings` has more.
         free: the parameters in unconstrained coordinates, such as logarithms.
@@ -110,7 +111,8 @@ class FittedPrior:
         for name, value in self.parameters.items():
             low, high = self.intervals[name]
             error = self.standard_errors[name]
-            lines.append(f"{name:>12} {value:10.4g}  (s.e. {error:.3g}, 95% {low:.4g} to {high:.4g})")
+            known = "" if np.isnan(error) else f"s.e. {error:.3g}, "
+            lines.append(f"{name:>14} {value:10.4g}  ({known}95% {low:.4g} to {high:.4g})")
         lines.append(f"fit: p = {self.fit_p_value:.2f}")
         return "\n".join([*lines, *self.warnings])
 
@@ -195,7 +197,7 @@ def fit_prior(
         standard_errors={name: float(standard.scale * error) for name, error in errors.items()},
         intervals={name: (lows[name], highs[name]) for name in lows},
         log_likelihood=law.log_likelihood(free, units),
-        said=(*said, *_warnings(units, found.covariance, found.bad)),
+        said=(*said, *_warnings(units, found.strongest is not None)),
         free=free,
         covariance=standard.covariance(found.covariance),
         units=units,
@@ -214,7 +216,14 @@ def _with_errors(found: Found) -> tuple[dict[str, float], dict[str, float], dict
     for name, value, error in zip(law.names, values, errors, strict=True):
         factor = np.exp(Z * error / value) if value > 0 and name != "prior_mean" else None
         intervals[name] = (value - Z * error, value + Z * error) if factor is None else (value / factor, value * factor)
-    if law.spread is not None and not found.bad:
+    if found.strongest is not None:
+        # Of what goes with the strength of the prior, only the weakest is known: all that lies beyond may be.
+        open_ended = np.any(slopes[:, 1:2] != 0, axis=1)
+        errors = np.where(open_ended, np.nan, errors)
+        beyond = law.parameters(found.strongest)
+        for name, *ends in itertools.compress(zip(law.names, values, beyond, strict=True), open_ended):
+            intervals[name] = (min(ends), max(ends))
+    elif law.spread is not None:
         # Near zero, where arms differ little for their noise, the likelihood of its logarithm is no parabola.
         profile = Profile(loss_of(law, found.units), free)
         intervals[law.spread] = (np.exp(free[1] - profile.reach(-1.0)), np.exp(free[1] + profile.reach(1.0)))
@@ -295,14 +304,13 @@ def _slopes(law: Family, free: FloatArray) -> FloatArray:
     return np.stack(moved, axis=1) / (2 * step)
 
 
-def _warnings(units: Units, covariance: FloatArray, flat: bool) -> list[str]:
+def _warnings(units: Units, flat: bool) -> list[str]:
     said = []
     if len(units.pulls) < FEW_UNITS:
         said.append(
             f"Only {len(units.pulls)} arms: how much arms differ is hardly known; use uncertain() for training."
         )
-    spread = float(np.sqrt(covariance[1, 1]))
-    if flat or spread > 1:
+    if flat:
         said.append(
             "The data can't tell how much arms differ: there are too few pulls per arm, or the arms are all alike. The"
             " strength of this prior is the least that they don't rule out."

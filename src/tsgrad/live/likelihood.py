@@ -14,16 +14,18 @@ _FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
 
 
 class Found(NamedTuple):
-    """A fit to units: free coordinates with their covariance, whether the likelihood is flat in some direction, and its
-    largest logarithm.
+    """A fit to units: free coordinates with their covariance, and the largest log-likelihood.
+
+    That is theirs, unless the data can't tell how much arms differ. Then they are those of the weakest prior that the
+    data allow, and `strongest` those of the strongest.
     """
 
     law: Family
     units: Units
     free: FloatArray
     covariance: FloatArray
-    bad: bool
     most_likely: float
+    strongest: FloatArray | None = None
 
 
 def best(law: Family, units: Units) -> Found:
@@ -31,11 +33,18 @@ def best(law: Family, units: Units) -> Found:
     free, most_likely = maximum(law, units)
     loss = loss_of(law, units)
     covariance, bad = _covariance(loss, free)
-    if bad or covariance[1, 1] > 1:
-        free = _weakest(loss, free, law.weaker)
-        covariance, bad = _covariance(loss, free)[0], True
-        covariance[1, 1] = max(covariance[1, 1], 1.0)
-    return Found(law, units, free, covariance, bad, most_likely)
+    if not (bad or covariance[1, 1] > 1):
+        return Found(law, units, free, covariance, most_likely)
+    profile = Profile(loss, free)
+    weakest, strongest = profile.edge(law.weaker), profile.edge(-law.weaker)
+    if np.isinf(weakest[1]):
+        raise BadInput(
+            "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
+            " more, some of which pay neither always nor never"
+        )
+    covariance = _covariance(loss, weakest)[0]
+    covariance[1, 1] = max(covariance[1, 1], 1.0)
+    return Found(law, units, weakest, covariance, most_likely, strongest)
 
 
 def maximum(law: Family, units: Units) -> tuple[FloatArray, float]:
@@ -112,14 +121,9 @@ class Profile:
         edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-4)
         return float(edge)
 
-
-def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
-    """Where the prior is as weak as the data allow, with the other coordinates at their best."""
-    profile = Profile(loss, free)
-    reach = profile.reach(weaker)
-    if np.isinf(reach):
-        raise BadInput(
-            "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
-            " more, some of which pay neither always nor never"
-        )
-    return np.asarray(profile.at(free[1] + weaker * reach)[1], np.float64)
+    def edge(self, side: float) -> FloatArray:
+        """All coordinates where that is; the second is infinite, where the data allow any."""
+        reach = self.reach(side)
+        if np.isinf(reach):
+            return np.insert(np.delete(self._free, 1), 1, side * np.inf)
+        return self.at(self._free[1] + side * reach)[1]
