@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from scipy import integrate, optimize, special, stats
 
@@ -10,6 +12,7 @@ import tsgrad as tg
 from tsgrad.live.families import BetaBinomial, GammaPoisson, Normal, Units
 from tsgrad.live.hierarchy import OverExperiments
 from tsgrad.live.levels import integrated
+from tsgrad.live.log import names, read_log
 
 
 def drawn(family, generator, arms=60, pulls=40):
@@ -259,6 +262,44 @@ def test_rows_that_wait_for_their_reward_are_left_out():
     found = tg.fit_prior(log, family="bernoulli")
     assert found.parameters == alone.parameters
     assert found.warnings == ("2 of 12 rows have no reward yet, and are left out.", *alone.warnings)
+
+
+def written(path, columns):
+    """A log as CSV or Parquet; numbers are written as they are given, None as nothing."""
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    else:
+        rows = [["" if one is None else str(one) for one in row] for row in zip(*columns.values(), strict=True)]
+        path.write_text("\n".join(",".join(row) for row in [list(columns), *rows]))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_names_of_arms_and_experiments_are_as_they_are_written(tmp_path, kind):
+    """1.1 is not 1.10, nor 01 1; a row without an arm leaves integers what they are."""
+    versions, rewards = ["1.1", "1.10", "1.2", "01", "1"], [0, 1, 1, 0, 0, 1, 1, 1, 0, 0] * 4
+    log = written(tmp_path / f"versions.{kind}", {"arm": versions * 8, "reward": rewards})
+    assert len(tg.fit_prior(log, family="bernoulli").units.pulls) == 5
+    rewards = [1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1] * 2
+    numbers = {"arm": [7, 8, None, 9] * 6, "reward": rewards, "week": [1, None, 2, 2] * 6}
+    log = written(tmp_path / f"numbers.{kind}", numbers)
+    found = tg.fit_prior(log, family="bernoulli")
+    assert len(found.units.pulls) == 3
+    assert found.said[0] == "6 of 24 rows have no arm, and are left out."
+    assert names(read_log(log, text=["arm"]), "arm", "arm").tolist()[:4] == ["7", "8", "", "9"]
+    told_apart = tg.fit_prior(log, family="bernoulli", experiment="week")
+    assert told_apart.said[1] == "6 of 24 rows have no experiment, and are left out."
+    assert len(told_apart.units.pulls) == 2
+    in_memory = tg.fit_prior(numbers, family="bernoulli")
+    assert in_memory.said == found.said
+    assert in_memory.parameters == found.parameters
+
+
+def test_columns_of_the_same_name_are_refused(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("arm,reward,reward\na,1,0\nb,0,1\n")
+    with pytest.raises(tg.BadInput, match="'reward' twice"):
+        tg.fit_prior(path, family="bernoulli")
 
 
 def test_worlds_of_an_uncertain_fit_are_those_of_priors_it_leaves_open():

@@ -15,7 +15,7 @@ from tsgrad.live.families import ArmFamily, Family, Units, family_of
 from tsgrad.live.goodness import fit_p_value
 from tsgrad.live.hierarchy import OverExperiments
 from tsgrad.live.likelihood import Found, Profile, Z, best, loss_of, maximum
-from tsgrad.live.log import names, numbers, read_log, with_rewards
+from tsgrad.live.log import complete, names, numbers, read_log
 from tsgrad.live.standard import standard_of
 from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
 
@@ -131,7 +131,7 @@ def fit_prior(
 
     Args:
         log: a CSV or Parquet file, or columns by name: a row for each reward, or for each arm where `pulls` is given.
-            Rows without a reward are left out, and a warning says how many.
+            Rows without a reward or a name are left out, and a warning says how many.
         family: "bernoulli", "gaussian" or "poisson".
         arm: the column that says which arm.
         reward: the column of rewards; of their sums, where `pulls` is given.
@@ -165,7 +165,7 @@ def fit_prior(
             raise BadInput(f"noise_std must be one number, got {noise_std!r:.80}")
         noise_std = float(known)
     base = family_of(family, noise_std)
-    table, waiting = with_rewards(read_log(log), reward)
+    table, said = complete(read_log(log, text=(arm, experiment)), reward, arm=arm, experiment=experiment)
     units = _units(table, family, arm, reward, experiment, pulls)
     if len(units.pulls) < 2:
         raise BadInput("log must hold at least two arms: what one arm pays says nothing about how arms differ")
@@ -177,9 +177,6 @@ def fit_prior(
 
     standard = standard_of(base, units)
     found = best(standard.law(base), standard.units(units))
-    said: list[str] = []
-    if waiting:
-        said.append(f"{waiting} of {waiting + len(table[reward])} rows have no reward yet, and are left out.")
     if units.experiment is not None:
         found, more = _over_experiments(found)
         said += more
