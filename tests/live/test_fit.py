@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from scipy import integrate, optimize, special, stats
 
@@ -10,6 +12,7 @@ import tsgrad as tg
 from tsgrad.live.families import BetaBinomial, GammaPoisson, Normal, Units
 from tsgrad.live.hierarchy import OverExperiments
 from tsgrad.live.levels import integrated
+from tsgrad.live.log import names, read_log
 
 
 def drawn(family, generator, arms=60, pulls=40):
@@ -80,6 +83,22 @@ def test_arms_that_differ_less_than_chance_are_not_taken_for_the_same():
     assert any("can't tell" in said for said in found.warnings)
     assert found.parameters["alpha"] + found.parameters["beta"] < 1e4
     assert np.ptp(found.shrunk) > 1e-4
+    for name, value in found.parameters.items():  # the weakest that the data allow: intervals begin there
+        assert found.intervals[name] == (value, np.inf)
+        assert np.isnan(found.standard_errors[name])
+    assert "s.e." not in str(found)
+    np.testing.assert_allclose(found.log_likelihood, found.law.log_likelihood(found.free, found.units))
+    assert found.standard.most_likely - found.log_likelihood == pytest.approx(stats.chi2.ppf(0.95, 1) / 2, abs=1e-3)
+
+
+def test_of_normal_arms_that_are_alike_the_most_that_they_differ_is_known():
+    generator = np.random.default_rng(0)
+    log = {"arm": np.repeat(np.arange(20), 50), "reward": generator.normal(3.0, 0.5, 1000)}
+    found = tg.fit_prior(log, family="gaussian")
+    assert any("can't tell" in said for said in found.said)
+    assert found.intervals["prior_std"] == (0.0, found.parameters["prior_std"])
+    assert np.isnan(found.standard_errors["prior_std"])
+    assert found.standard_errors["noise_std"] == pytest.approx(0.5 / np.sqrt(2 * 980), rel=0.05)
 
 
 def test_the_interval_of_how_much_arms_differ_ends_where_the_likelihood_ratio_does():
@@ -96,6 +115,50 @@ def test_the_interval_of_how_much_arms_differ_ends_where_the_likelihood_ratio_do
 
     for end in found.intervals["prior_std"]:
         assert abs(found.log_likelihood - best(end) - stats.chi2.ppf(0.95, 1) / 2) < 0.01
+
+
+def in_other_units(log, scale, shift, noise=None):
+    """A fit of rewards in other units, and all of its numbers in those that they were in."""
+    found = tg.fit_prior(
+        {**log, "reward": scale * log["reward"] + shift}, family="gaussian", noise_std=noise, **told_apart(log)
+    )
+    shifts = {"prior_mean": shift}
+    return found, {
+        name: np.array(
+            [
+                (value - shifts.get(name, 0.0)) / scale,
+                found.standard_errors[name] / scale,
+                *((end - shifts.get(name, 0.0)) / scale for end in found.intervals[name]),
+            ]
+        )
+        for name, value in found.parameters.items()
+    }
+
+
+def told_apart(log):
+    """The option that names its column of experiments."""
+    return {"experiment": "experiment"} if "experiment" in log else {}
+
+
+@pytest.mark.parametrize("kind", ["plain", "known noise", "experiments", "arms alike"])
+@pytest.mark.parametrize(("scale", "shift"), [(1e-3, 0.0), (1.0, 40.0), (1e3, -2e3), (1e6, 5.0)])
+def test_fits_do_not_depend_on_the_unit_of_rewards(kind, scale, shift):
+    """Nor do words and p-values."""
+    generator = np.random.default_rng(0)
+    means = 3 + (0 if kind == "arms alike" else 1) * generator.normal(size=20)
+    log = {"arm": np.repeat(np.arange(20), 50)}
+    if kind == "experiments":
+        log["experiment"] = np.repeat(np.arange(5), 200)
+        means = means + np.repeat(generator.normal(0, 2, 5), 4)
+    log["reward"] = generator.normal(np.repeat(means, 50), 0.5)
+    noise = 0.5 if kind == "known noise" else None
+    plain, expected = in_other_units(log, 1.0, 0.0, noise)
+    found, seen = in_other_units(log, scale, shift, None if noise is None else noise * scale)
+    for name, numbers in expected.items():
+        np.testing.assert_allclose(seen[name], numbers, rtol=1e-3, atol=1e-4)
+    assert found.said == plain.said
+    if kind == "plain":
+        assert found.fit_p_value == plain.fit_p_value
 
 
 def test_the_normal_likelihood_integrates_the_mean_out():
@@ -201,6 +264,44 @@ def test_rows_that_wait_for_their_reward_are_left_out():
     assert found.warnings == ("2 of 12 rows have no reward yet, and are left out.", *alone.warnings)
 
 
+def written(path, columns):
+    """A log as CSV or Parquet; numbers are written as they are given, None as nothing."""
+    if path.suffix == ".parquet":
+        pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    else:
+        rows = [["" if one is None else str(one) for one in row] for row in zip(*columns.values(), strict=True)]
+        path.write_text("\n".join(",".join(row) for row in [list(columns), *rows]))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_names_of_arms_and_experiments_are_as_they_are_written(tmp_path, kind):
+    """1.1 is not 1.10, nor 01 1; a row without an arm leaves integers what they are."""
+    versions, rewards = ["1.1", "1.10", "1.2", "01", "1"], [0, 1, 1, 0, 0, 1, 1, 1, 0, 0] * 4
+    log = written(tmp_path / f"versions.{kind}", {"arm": versions * 8, "reward": rewards})
+    assert len(tg.fit_prior(log, family="bernoulli").units.pulls) == 5
+    rewards = [1, 0, 1, 1, 0, 1, 1, 1, 0, 1, 0, 1] * 2
+    numbers = {"arm": [7, 8, None, 9] * 6, "reward": rewards, "week": [1, None, 2, 2] * 6}
+    log = written(tmp_path / f"numbers.{kind}", numbers)
+    found = tg.fit_prior(log, family="bernoulli")
+    assert len(found.units.pulls) == 3
+    assert found.said[0] == "6 of 24 rows have no arm, and are left out."
+    assert names(read_log(log, text=["arm"]), "arm", "arm").tolist()[:4] == ["7", "8", "", "9"]
+    told_apart = tg.fit_prior(log, family="bernoulli", experiment="week")
+    assert told_apart.said[1] == "6 of 24 rows have no experiment, and are left out."
+    assert len(told_apart.units.pulls) == 2
+    in_memory = tg.fit_prior(numbers, family="bernoulli")
+    assert in_memory.said == found.said
+    assert in_memory.parameters == found.parameters
+
+
+def test_columns_of_the_same_name_are_refused(tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("arm,reward,reward\na,1,0\nb,0,1\n")
+    with pytest.raises(tg.BadInput, match="'reward' twice"):
+        tg.fit_prior(path, family="bernoulli")
+
+
 def test_worlds_of_an_uncertain_fit_are_those_of_priors_it_leaves_open():
     """Log-odds of means vary more between episodes than with the fitted prior: its own uncertainty comes on top."""
     log, _ = drawn("bernoulli", np.random.default_rng(3), arms=10)
@@ -240,6 +341,10 @@ def test_priors_that_a_fit_leaves_open_have_its_mean_and_covariance():
         ({"reward": "arm"}, "reward"),
         ({"log": {"arm": [1], "reward": [1]}}, "two arms"),
         ({"log": {"arm": range(20), "reward": [0, 1] * 10}}, "two rewards or more"),
+        ({"log": {"arm": [0, 0, 1, 1], "reward": [0.1, 0.1, 0.3, 0.3]}, "family": "gaussian"}, "no noise to estimate"),
+        ({"log": {"arm": [0, 0, 1, 1], "reward": [0.1] * 4}, "family": "gaussian"}, "no noise to estimate"),
+        ({"log": {"arm": [0, 1, 2, 2], "reward": [0] * 4}, "family": "poisson"}, "above zero"),
+        ({"log": {"arm": [0, 1, 2, 2], "reward": [0] * 4}}, "above zero"),
         ({"log": "nothing.csv"}, "no such file"),
         ({"log": 3}, "log"),
         ({"noise_std": 1.0}, "noise_std"),

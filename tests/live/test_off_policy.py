@@ -130,6 +130,6 @@ def test_decisions_that_wait_for_their_reward_are_left_out():
     kept = {name: [values[row] for row in (0, 1, 3)] for name, values in columns.items()}
     found, alone = (tg.evaluate_log(log, target={"a": 0.5, "b": 0.5}) for log in (columns, kept))
     assert found.estimates == alone.estimates
-    assert found.warnings == ("2 of 5 decisions have no reward yet, and are left out.", *alone.warnings)
+    assert found.warnings == ("2 of 5 rows have no reward yet, and are left out.", *alone.warnings)
     with pytest.raises(tg.BadInput, match="must hold rewards, got none"):
         tg.evaluate_log({**columns, "reward": [None] * 5}, target={"a": 1.0})

@@ -236,10 +236,8 @@ class Normal(ArmFamily):
     def start(self, units: Units) -> FloatArray:
         noise = self.noise_std
         if noise is None:
-            if units.squares is None or np.sum(units.pulls) <= len(units.pulls):
-                raise BadInput("noise_std must be given where no arm has two rewards that were seen one by one")
+            assert units.squares is not None
             noise = float(np.sqrt(np.sum(units.squares) / np.sum(units.pulls - 1)))
-            noise = max(noise, 1e-12)
         mean, variance = _spread(units, noise**2 / units.pulls)
         free = [mean, np.log(variance) / 2]
         return np.array(free if self.noise_std is not None else [*free, np.log(noise)])

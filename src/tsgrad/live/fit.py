@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from tsgrad.live.families import ArmFamily, Family, Units, family_of
 from tsgrad.live.goodness import fit_p_value
 from tsgrad.live.hierarchy import OverExperiments
 from tsgrad.live.likelihood import Found, Profile, Z, best, loss_of, maximum
-from tsgrad.live.log import names, numbers, read_log, with_rewards
+from tsgrad.live.log import complete, names, numbers, read_log
+from tsgrad.live.standard import standard_of
 from tsgrad.problems import IndependentArms, Misspecified, UncertainPrior
 
 FAMILIES = ("bernoulli", "gaussian", "poisson")
@@ -35,14 +37,15 @@ class FittedPrior:
     Attributes:
         family: "bernoulli", "gaussian" or "poisson".
         parameters: of the prior, by name.
-        standard_errors: of the parameters.
-        intervals: 95% confidence intervals of the parameters.
+        standard_errors: of the parameters; not a number (nan) for those of which the data tell no more than a bound.
+        intervals: 95% confidence intervals of the parameters; from the bound on, for these.
         log_likelihood: at the parameters.
         said: what the data can't tell, in words; `warnings` has more.
         free: the parameters in unconstrained coordinates, such as logarithms.
         covariance: of `free`, from the curvature of the likelihood.
         units: the totals of every arm in the log.
         law: the family, as an object.
+        standard: the same fit in standard units, in which normal rewards have mean 0 and standard deviation 1.
 
     """
 
@@ -56,6 +59,7 @@ class FittedPrior:
     covariance: FloatArray
     units: Units
     law: Family
+    standard: Found
 
     @functools.cached_property
     def fit_p_value(self) -> float:
@@ -63,7 +67,8 @@ class FittedPrior:
 
         It takes seconds where arms are many, the first time it is asked for: logs are drawn from the fit, and fitted.
         """
-        return fit_p_value(self.law, self.free, self.covariance, self.units)
+        fit = self.standard
+        return fit_p_value(fit.law, fit.free, fit.covariance, fit.units)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -106,7 +111,8 @@ class FittedPrior:
         for name, value in self.parameters.items():
             low, high = self.intervals[name]
             error = self.standard_errors[name]
-            lines.append(f"{name:>12} {value:10.4g}  (s.e. {error:.3g}, 95% {low:.4g} to {high:.4g})")
+            known = "" if np.isnan(error) else f"s.e. {error:.3g}, "
+            lines.append(f"{name:>14} {value:10.4g}  ({known}95% {low:.4g} to {high:.4g})")
         lines.append(f"fit: p = {self.fit_p_value:.2f}")
         return "\n".join([*lines, *self.warnings])
 
@@ -125,7 +131,7 @@ def fit_prior(
 
     Args:
         log: a CSV or Parquet file, or columns by name: a row for each reward, or for each arm where `pulls` is given.
-            Rows without a reward are left out, and a warning says how many.
+            Rows without a reward or a name are left out, and a warning says how many.
         family: "bernoulli", "gaussian" or "poisson".
         arm: the column that says which arm.
         reward: the column of rewards; of their sums, where `pulls` is given.
@@ -158,45 +164,67 @@ def fit_prior(
         if known.ndim:
             raise BadInput(f"noise_std must be one number, got {noise_std!r:.80}")
         noise_std = float(known)
-    law: Family = family_of(family, noise_std)
-    table, waiting = with_rewards(read_log(log), reward)
+    base = family_of(family, noise_std)
+    table, said = complete(read_log(log, text=(arm, experiment)), reward, arm=arm, experiment=experiment)
     units = _units(table, family, arm, reward, experiment, pulls)
     if len(units.pulls) < 2:
         raise BadInput("log must hold at least two arms: what one arm pays says nothing about how arms differ")
     if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
         raise BadInput("log must hold arms that differ: all of them have the same pulls and rewards")
 
-    found = best(law, units)
-    said: list[str] = []
-    if waiting:
-        said.append(f"{waiting} of {waiting + len(table[reward])} rows have no reward yet, and are left out.")
+    if not np.any(units.total) and family != "gaussian":
+        raise BadInput("log must hold a reward above zero: from none at all, no prior can be fitted")
+
+    standard = standard_of(base, units)
+    found = best(standard.law(base), standard.units(units))
     if units.experiment is not None:
-        found, more = _over_experiments(found, units)
+        found, more = _over_experiments(found)
         said += more
-    law, free, covariance, bad = found.law, found.free, found.covariance, found.bad
+    law = OverExperiments(base) if isinstance(found.law, OverExperiments) else base
+    free = standard.free(found.free)
+    values, errors, intervals = _with_errors(found)
+
+    def in_units(of: Mapping[str, float]) -> dict[str, float]:
+        return {name: float(standard.rewards(name, value)) for name, value in of.items()}
+
+    lows, highs = (in_units({name: ends[side] for name, ends in intervals.items()}) for side in (0, 1))
+    return FittedPrior(
+        family=family,
+        parameters=in_units(values),
+        standard_errors={name: float(standard.scale * error) for name, error in errors.items()},
+        intervals={name: (lows[name], highs[name]) for name in lows},
+        log_likelihood=law.log_likelihood(free, units),
+        said=(*said, *_warnings(units, found.strongest is not None)),
+        free=free,
+        covariance=standard.covariance(found.covariance),
+        units=units,
+        law=law,
+        standard=found,
+    )
+
+
+def _with_errors(found: Found) -> tuple[dict[str, float], dict[str, float], dict[str, tuple[float, float]]]:
+    """Parameters, their standard errors and their 95% intervals, by name."""
+    law, free = found.law, found.free
     values, slopes = law.parameters(free), _slopes(law, free)
-    errors = np.sqrt(np.maximum(np.diag(slopes @ covariance @ slopes.T), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(slopes @ found.covariance @ slopes.T), 0.0))
     # Intervals are made where the likelihood is nearest to a parabola: of logarithms, where a number is positive.
     intervals = {}
     for name, value, error in zip(law.names, values, errors, strict=True):
         factor = np.exp(Z * error / value) if value > 0 and name != "prior_mean" else None
         intervals[name] = (value - Z * error, value + Z * error) if factor is None else (value / factor, value * factor)
-    if law.spread is not None and not bad:
+    if found.strongest is not None:
+        # Of what goes with the strength of the prior, only the weakest is known: all that lies beyond may be.
+        open_ended = np.any(slopes[:, 1:2] != 0, axis=1)
+        errors = np.where(open_ended, np.nan, errors)
+        beyond = law.parameters(found.strongest)
+        for name, *ends in itertools.compress(zip(law.names, values, beyond, strict=True), open_ended):
+            intervals[name] = (min(ends), max(ends))
+    elif law.spread is not None:
         # Near zero, where arms differ little for their noise, the likelihood of its logarithm is no parabola.
-        profile = Profile(loss_of(law, units), free)
+        profile = Profile(loss_of(law, found.units), free)
         intervals[law.spread] = (np.exp(free[1] - profile.reach(-1.0)), np.exp(free[1] + profile.reach(1.0)))
-    return FittedPrior(
-        family=family,
-        parameters=dict(zip(law.names, map(float, values), strict=True)),
-        standard_errors=dict(zip(law.names, map(float, errors), strict=True)),
-        intervals={name: (float(low), float(high)) for name, (low, high) in intervals.items()},
-        log_likelihood=found.log_likelihood,
-        said=(*said, *_warnings(units, covariance, bad)),
-        free=free,
-        covariance=covariance,
-        units=units,
-        law=law,
-    )
+    return dict(zip(law.names, values, strict=True)), dict(zip(law.names, errors, strict=True)), intervals
 
 
 def _standard_draws(generator: np.random.Generator, size: int) -> FloatArray:
@@ -211,19 +239,20 @@ def _standard_draws(generator: np.random.Generator, size: int) -> FloatArray:
     return np.concatenate([half, -half])
 
 
-def _over_experiments(one_prior: Found, units: Units) -> tuple[Found, list[str]]:
+def _over_experiments(one_prior: Found) -> tuple[Found, list[str]]:
     """The fit in which experiments differ, where they do so beyond chance by a likelihood-ratio test, and what it says.
 
     That they don't differ lies at the edge of what can be, so that half of the chi-square counts.
     """
     from scipy import stats
 
+    units = one_prior.units
     experiments = int(np.max(units.experiment)) + 1
     if experiments < FEWEST_EXPERIMENTS:
         return one_prior, [f"Only {experiments} experiments: how much they differ is not known; one prior for all."]
     assert isinstance(one_prior.law, ArmFamily)
     differing = OverExperiments(one_prior.law)
-    ratio = max(2 * (maximum(differing, units)[1] - one_prior.log_likelihood), 0.0)
+    ratio = max(2 * (maximum(differing, units)[1] - one_prior.most_likely), 0.0)
     p_value = 0.5 * float(stats.chi2.sf(ratio, 1)) if ratio > 0 else 1.0
     if p_value > 0.05:
         return one_prior, [f"Experiments differ no more than chance explains (p = {p_value:.2g}): one prior for all."]
@@ -272,14 +301,13 @@ def _slopes(law: Family, free: FloatArray) -> FloatArray:
     return np.stack(moved, axis=1) / (2 * step)
 
 
-def _warnings(units: Units, covariance: FloatArray, flat: bool) -> list[str]:
+def _warnings(units: Units, flat: bool) -> list[str]:
     said = []
     if len(units.pulls) < FEW_UNITS:
         said.append(
             f"Only {len(units.pulls)} arms: how much arms differ is hardly known; use uncertain() for training."
         )
-    spread = float(np.sqrt(covariance[1, 1]))
-    if flat or spread > 1:
+    if flat:
         said.append(
             "The data can't tell how much arms differ: there are too few pulls per arm, or the arms are all alike. The"
             " strength of this prior is the least that they don't rule out."

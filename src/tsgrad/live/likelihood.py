@@ -14,34 +14,54 @@ _FARTHEST = 64.0  # logarithms by which a prior may be too weak or too strong
 
 
 class Found(NamedTuple):
-    """Where the likelihood is largest, and whether it is flat in some direction."""
+    """A fit to units: free coordinates with their covariance, and the largest log-likelihood.
+
+    That is theirs, unless the data can't tell how much arms differ. Then they are those of the weakest prior that the
+    data allow, and `strongest` those of the strongest.
+    """
 
     law: Family
+    units: Units
     free: FloatArray
     covariance: FloatArray
-    bad: bool
-    log_likelihood: float
+    most_likely: float
+    strongest: FloatArray | None = None
 
 
 def best(law: Family, units: Units) -> Found:
     """The fit; where the data can't tell how much arms differ, with the weakest prior that they allow."""
-    free, log_likelihood = maximum(law, units)
+    free, most_likely = maximum(law, units)
     loss = loss_of(law, units)
     covariance, bad = _covariance(loss, free)
-    if bad or covariance[1, 1] > 1:
-        free = _weakest(loss, free, law.weaker)
-        covariance, bad = _covariance(loss, free)[0], True
-        covariance[1, 1] = max(covariance[1, 1], 1.0)
-    return Found(law, free, covariance, bad, log_likelihood)
+    if not (bad or covariance[1, 1] > 1):
+        return Found(law, units, free, covariance, most_likely)
+    profile = Profile(loss, free)
+    weakest, strongest = profile.edge(law.weaker), profile.edge(-law.weaker)
+    if np.isinf(weakest[1]):
+        raise BadInput(
+            "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
+            " more, some of which pay neither always nor never"
+        )
+    covariance = _covariance(loss, weakest)[0]
+    covariance[1, 1] = max(covariance[1, 1], 1.0)
+    return Found(law, units, weakest, covariance, most_likely, strongest)
 
 
 def maximum(law: Family, units: Units) -> tuple[FloatArray, float]:
     """Where the likelihood is largest, and its logarithm there."""
+    free, loss = _least(loss_of(law, units), law.start(units))
+    return free, -loss
+
+
+def _least(loss: Callable[[FloatArray], float], start: FloatArray) -> tuple[FloatArray, float]:
+    """Where a loss is least, by Nelder and Mead, and what it is there."""
     from scipy import optimize
 
-    options = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000}
-    found = optimize.minimize(loss_of(law, units), law.start(units), method="Nelder-Mead", options=options)
-    return np.asarray(found.x, np.float64), -float(found.fun)
+    # First steps of a tenth: SciPy's are a twentieth of a coordinate, and next to none for one that is next to zero.
+    simplex = start + np.concatenate([np.zeros((1, len(start))), 0.1 * np.eye(len(start))])
+    options = {"xatol": 1e-7, "fatol": 1e-9, "maxiter": 4000, "initial_simplex": simplex}
+    found = optimize.minimize(loss, start, method="Nelder-Mead", options=options)
+    return np.asarray(found.x, np.float64), float(found.fun)
 
 
 def loss_of(law: Family, units: Units) -> Callable[[FloatArray], float]:
@@ -79,13 +99,12 @@ class Profile:
 
     def at(self, second: float) -> tuple[float, FloatArray]:
         """The loss there, and all coordinates."""
-        from scipy import optimize
 
         def rest(others: FloatArray) -> float:
             return self._loss(np.insert(others, 1, second))
 
-        found = optimize.minimize(rest, np.delete(self._free, 1), method="Nelder-Mead", options={"xatol": 1e-6})
-        return float(found.fun), np.insert(found.x, 1, second)
+        others, loss = _least(rest, np.delete(self._free, 1))
+        return loss, np.insert(others, 1, second)
 
     def reach(self, side: float) -> float:
         """How far to one side the likelihood ratio against the best is what 95% of logs would have; infinite, where it
@@ -99,17 +118,12 @@ class Profile:
             step *= 2
             if step > _FARTHEST:
                 return np.inf
-        edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-3)
+        edge = optimize.brentq(lambda far: self.at(self._free[1] + side * far)[0] - allowed, 0.0, step, xtol=1e-4)
         return float(edge)
 
-
-def _weakest(loss: Any, free: FloatArray, weaker: float) -> FloatArray:
-    """Where the prior is as weak as the data allow, with the other coordinates at their best."""
-    profile = Profile(loss, free)
-    reach = profile.reach(weaker)
-    if np.isinf(reach):
-        raise BadInput(
-            "log must tell how much arms differ, and no prior is too weak for it: it needs arms with two rewards or"
-            " more, some of which pay neither always nor never"
-        )
-    return np.asarray(profile.at(free[1] + weaker * reach)[1], np.float64)
+    def edge(self, side: float) -> FloatArray:
+        """All coordinates where that is; the second is infinite, where the data allow any."""
+        reach = self.reach(side)
+        if np.isinf(reach):
+            return np.insert(np.delete(self._free, 1), 1, side * np.inf)
+        return self.at(self._free[1] + side * reach)[1]

@@ -1,6 +1,6 @@
 """Logs as tables: CSV or Parquet files, or columns that are in memory already."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,25 @@ from tsgrad.checks import BadInput, check_choice, check_path, needs_extra
 Table = dict[str, np.ndarray[Any, Any]]
 
 
-def read_log(log: str | Path | Mapping[str, Any]) -> Table:
+def read_log(log: str | Path | Mapping[str, Any], *, text: Collection[str | None] = ()) -> Table:
     """The columns of a log by name, each an array [rows].
 
     Args:
         log: a CSV or Parquet file, or a mapping from names of columns to values, such as a dictionary or a data frame.
+        text: columns of a file that hold names: what looks like a number is read as it is written, such as 1.10 or 007.
 
     Returns:
         The columns, by name.
 
     Raises:
-        BadInput: if there is no such file, or it is no table.
+        BadInput: if there is no such file, it is no table, or two of its columns have the same name.
 
     >>> read_log({"arm": ["red", "blue"], "reward": [1, 0]})["reward"]
     array([1, 0])
 
     """
     if isinstance(log, str | Path):
-        return _from_file(check_path("log", log))
+        return _from_file(check_path("log", log), [name for name in text if isinstance(name, str)])
     try:
         columns = {str(name): np.asarray(log[name]) for name in log}
     except (TypeError, LookupError, ValueError):
@@ -45,9 +46,17 @@ def column(table: Table, name: str, option: str) -> np.ndarray[Any, Any]:
 
 
 def names(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np.str_]]:
-    """A column of names: whatever it holds, as text."""
-    values = column(table, name, option).tolist()
-    return np.array([one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in values])
+    """A column of names: whatever it holds, as text; nothing where it holds nothing."""
+    return np.array([_name(one) for one in column(table, name, option).tolist()], np.str_)
+
+
+def _name(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    # A column of integers in which some are missing is one of floats in a data frame.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -65,22 +74,51 @@ def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np
     return array
 
 
-def with_rewards(table: Table, name: str) -> tuple[Table, int]:
-    """The rows whose reward has come, and how many others there are: those that a ledger exports as empty."""
-    rewards = column(table, name, "reward")
-    missing = np.array([one is None or one != one for one in rewards.tolist()])
+def complete(table: Table, reward: str, **named: str | None) -> tuple[Table, list[str]]:
+    """The rows that have a reward, and a name in every named column; and in words, how many others there are.
+
+    Args:
+        table: the log.
+        reward: the column of rewards. A ledger exports those that have not come yet as empty.
+        **named: columns of names, by the option that chose each; None where one was not chosen.
+
+    """
+    rows = len(column(table, reward, "reward"))
+    said: list[str] = []
+    for option, name in named.items():
+        if name is not None:
+            nameless = names(table, name, option) == ""
+            if nameless.all():
+                raise BadInput(f"{option}: column {name!r:.40} must hold names, got none")
+            table, said = _without(table, nameless, f"have no {option}", rows, said)
+    missing = np.array([one is None or one != one for one in column(table, reward, "reward").tolist()])
     if missing.all():
-        raise BadInput(f"reward: column {name!r:.40} must hold rewards, got none")
-    return {key: values[~missing] for key, values in table.items()}, int(missing.sum())
+        raise BadInput(f"reward: column {reward!r:.40} must hold rewards, got none")
+    return _without(table, missing, "have no reward yet", rows, said)
 
 
-def _from_file(path: Path) -> Table:
+def _without(
+    table: Table, left_out: np.ndarray[Any, Any], what: str, rows: int, said: list[str]
+) -> tuple[Table, list[str]]:
+    """The other rows; and in words, after what was said, how many of all rows were left out."""
+    if not left_out.any():
+        return table, said
+    kept = {name: values[~left_out] for name, values in table.items()}
+    return kept, [*said, f"{left_out.sum()} of {rows} rows {what}, and are left out."]
+
+
+def _from_file(path: Path, text: list[str]) -> Table:
     with needs_extra("live"):
         import pyarrow
         from pyarrow import csv, parquet
 
     try:
-        read = parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
+        if path.suffix == ".parquet":
+            read = _named_in_text(parquet.read_table(path), text)
+        else:
+            read = csv.read_csv(
+                path, convert_options=csv.ConvertOptions(column_types=dict.fromkeys(text, pyarrow.string()))
+            )
         columns = dict(zip(read.column_names, read.columns, strict=True))
         table = {name: values.to_numpy(zero_copy_only=False) for name, values in columns.items()}
     except FileNotFoundError:
@@ -89,6 +127,22 @@ def _from_file(path: Path) -> Table:
         raise BadInput(f"log {path} can't be read: it is not text in UTF-8") from None
     except (pyarrow.ArrowException, OSError) as error:
         raise BadInput(f"log {path} can't be read: {str(error).splitlines()[0]:.120}") from None
+    if len(table) < len(read.column_names):
+        twice = next(name for name in read.column_names if read.column_names.count(name) > 1)
+        raise BadInput(f"log {path} must have columns of different names, got {twice!r:.40} twice: rename one")
     if not read.num_rows:
         raise BadInput(f"log {path} holds no rows")
+    return table
+
+
+def _named_in_text(table: Any, text: list[str]) -> Any:
+    """A table of Arrow with columns of numbers among these as text: as floats, integers would lose their last digits
+    where one is missing.
+    """
+    import pyarrow
+
+    for position, field in enumerate(table.schema):
+        if field.name in text and pyarrow.types.is_primitive(field.type):
+            as_text = table.column(position).cast(pyarrow.string())
+            table = table.set_column(position, field.name, as_text)
     return table

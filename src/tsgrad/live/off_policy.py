@@ -9,7 +9,7 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_count
 from tsgrad.live.estimates import Estimate, LogEstimate
-from tsgrad.live.log import Table, numbers, read_log, with_rewards
+from tsgrad.live.log import Table, complete, numbers, read_log
 from tsgrad.live.log import names as arm_names
 from tsgrad.live.replay import replayed
 
@@ -58,7 +58,7 @@ def evaluate_log(
     0.5
 
     """
-    table, waiting = with_rewards(read_log(log), reward)
+    table, said = complete(read_log(log, text=(arm,)), reward, arm=arm)
     names, played = np.unique(arm_names(table, arm, "arm"), return_inverse=True)
     rewards = numbers(table, reward, "reward")
     if len(rewards) < 2:
@@ -71,10 +71,7 @@ def evaluate_log(
     else:
         logged = _propensities(table, propensity)
         found = _weighted(_shares(target, names, len(rewards)), played, rewards, logged, reward_model)
-    if not waiting:
-        return found
-    missing = f"{waiting} of {waiting + len(rewards)} decisions have no reward yet, and are left out."
-    return found._replace(warnings=(missing, *found.warnings))
+    return found._replace(warnings=(*said, *found.warnings))
 
 
 def _propensities(table: Table, name: str) -> FloatArray:
