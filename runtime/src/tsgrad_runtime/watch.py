@@ -1,6 +1,7 @@
 """What an experiment shows as it goes on: traffic and rewards by arm, and whether the model still fits them."""
 
 import math
+from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from tsgrad_runtime.models import Belief, IndependentArms
 
 LEAST_REWARDS = 30  # of all arms, before anything is said
 LEVEL = 1e-4  # of the alarm: the chance that it is ever raised falsely, over all arms
+MOST_FOLLOWED = 10_000  # decisions that are waited for at once, where rewards may be none at all
 
 
 class Tally(NamedTuple):
@@ -28,6 +30,10 @@ class Watch:
 
     It believes by every reward before the next. The agent's belief, which may stand still for a whole batch, would lend
     one error to all that is foretold within the batch.
+
+    Where a default counts after a wait, rewards come in an order that tells what they are: clicks at once, their
+    absence an hour later. There it doubts by decisions in the order in which they were shown, each once all before it
+    are settled; of what comes faster than it can wait for, by some, whatever they pay.
     """
 
     def __init__(self) -> None:
@@ -35,7 +41,8 @@ class Watch:
         self.all = Tally()
         self.defaults = 0
         self._doubts: Doubts | None = None
-        self._belief: Belief | None = None  # where the agent's own isn't renewed at once
+        self._belief: Belief | None = None  # where it isn't the agent's own
+        self._followed: OrderedDict[str, Event | None] = OrderedDict()  # as shown, with what settled them
 
     def see(self, agent: Agent, event: Event) -> None:
         """One more event, before the agent's state knows it."""
@@ -43,11 +50,13 @@ class Watch:
         match event.kind:
             case "decision" | "activation" if event.shown:
                 shown = 1
+                if agent.wait is not None and len(self._followed) < MOST_FOLLOWED:
+                    self._followed[event.decision or ""] = None
             case "reward" | "default":
                 self.defaults += event.kind == "default"
                 assert event.reward is not None
                 rewards, total = 1, event.reward
-                self._learn(agent, event.arm, event.features, event.reward)
+                self._settle(agent, event)
             case _:
                 return
         self.all = _added(self.all, shown, rewards, total)
@@ -56,7 +65,7 @@ class Watch:
 
     def believed(self, agent: Agent) -> Belief:
         """What all rewards so far make of the prior, of as many arms as there are now."""
-        if agent.at_once:
+        if _in_step(agent):
             return agent.belief
         prior = agent.model.prior()
         if self._belief is not None and isinstance(agent.model, IndependentArms):
@@ -65,7 +74,18 @@ class Watch:
             return prior
         return prior if self._belief is None else self._belief
 
-    def _learn(self, agent: Agent, played: Any, seen: Any, reward: float) -> None:
+    def _settle(self, agent: Agent, event: Event) -> None:
+        """Learns a reward, or all that have waited for it."""
+        if agent.wait is None:
+            return self._learn(agent, event.arm, event.features, event.reward)
+        if event.decision in self._followed:
+            self._followed[event.decision] = event
+        while self._followed and (first := next(iter(self._followed.values()))) is not None:
+            self._followed.popitem(last=False)
+            self._learn(agent, first.arm, first.features, first.reward)
+        return None
+
+    def _learn(self, agent: Agent, played: Any, seen: Any, reward: Any) -> None:
         """Doubts by a reward, which is believed by from now on."""
         model, belief = agent.model, self.believed(agent)
         arm = agent.index[played] if isinstance(played, str) else np.asarray(played, np.float64)
@@ -73,7 +93,7 @@ class Watch:
         if self._doubts is None:
             self._doubts = doubts_of(model)
         self._doubts.see(model, belief, features, arm, reward)
-        if not agent.at_once:
+        if not _in_step(agent):
             self._belief = model.update(belief, features, arm, reward)
 
     def alarm(self, agent: Agent) -> str | None:
@@ -87,6 +107,11 @@ class Watch:
         features = None if agent.model.contexts else agent.present_features()
         doubt = self._doubts.strongest(agent.model, self.believed(agent), features)
         return None if doubt is None or doubt.log_chance > math.log(LEVEL) else _said(doubt, agent.arms)
+
+
+def _in_step(agent: Agent) -> bool:
+    """Whether the agent believes by the same rewards as the watch, at every moment."""
+    return agent.at_once and agent.wait is None
 
 
 def _added(tally: Tally, shown: int, rewards: int, total: float) -> Tally:
