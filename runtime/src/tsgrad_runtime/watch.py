@@ -78,8 +78,8 @@ class Watch:
         """Learns a reward, or all that have waited for it."""
         if agent.wait is None:
             return self._learn(agent, event.arm, event.features, event.reward)
-        if event.decision in self._followed:
-            self._followed[event.decision] = event
+        if (decision := event.decision or "") in self._followed:
+            self._followed[decision] = event
         while self._followed and (first := next(iter(self._followed.values()))) is not None:
             self._followed.popitem(last=False)
             self._learn(agent, first.arm, first.features, first.reward)
