@@ -72,3 +72,20 @@ def test_bernoulli_posterior_is_the_closed_form():
 def test_bad_input(build, message):
     with pytest.raises(tg.BadInput, match=message):
         build()
+
+
+def test_rewards_of_an_uncertain_prior_have_the_noise_of_their_row():
+    """With means that are known, the standard deviation of 4,000 rewards is within 5 errors, 5 / sqrt(8,000)."""
+    base = tg.GaussianBandit(arms=2, prior_mean=1.0, prior_std=1e-3, noise_std=1.0)
+    home = tg.Address.of(seed=0, purpose=tg.Purpose.EVALUATION)
+    for noise_std in (0.2, 50.0):
+        truth = tg.UncertainPrior(base=base, values=[[1.0, 1e-3, noise_std]] * 2)
+
+        @jax.vmap
+        def rewards(number, truth=truth):
+            address = home.with_episode(number)
+            world = truth.draw_world(address.noise(tg.Stream.WORLD))
+            return truth.reward(world, tg.Context(), jnp.asarray(0), address.noise(tg.Stream.REWARD))
+
+        seen = np.asarray(rewards(np.arange(4000, dtype=np.uint32)))
+        assert abs(seen.std() / noise_std - 1) < 5 / np.sqrt(8000)

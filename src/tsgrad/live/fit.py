@@ -85,7 +85,7 @@ class FittedPrior:
         return self.law.problem(np.array(list(self.parameters.values())), check_count("arms", arms, least=1))
 
     def uncertain(self, *, arms: int, seed: int = 0) -> Misspecified:
-        """The same model, with a truth whose prior is drawn for every episode from the uncertainty of the fit."""
+        """The same model, with a truth whose prior and noise are drawn for each episode from what the fit allows."""
         model = self.problem(arms=arms)
         generator = np.random.default_rng(check_count("seed", seed, least=0))
         drawn = _standard_draws(generator, len(self.free) + 1)

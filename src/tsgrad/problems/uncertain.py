@@ -1,7 +1,7 @@
 """Arms whose prior is not certain: each episode has its own, one of several that data can't tell apart."""
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Integer
@@ -10,15 +10,29 @@ from tsgrad.arrays import Leaf
 from tsgrad.checks import BadInput, check_array, check_type
 from tsgrad.laws import ProductLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
+from tsgrad.problems.drifting import moved
 from tsgrad.problems.variations import changed
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
 
+class UncertainWorld(NamedTuple):
+    """A world of `base`, and the row that it was drawn with [P]: it says what noise its rewards have, too."""
+
+    drawn: Any
+    row: Float[Array, "P"]
+
+    @property
+    def order(self) -> Float[Array, "K"]:
+        """In which arms are, from the worst to the best."""
+        order: Float[Array, K] = self.drawn.order
+        return order
+
+
 @register("uncertain-prior")
 class UncertainPrior(IndependentArms):
-    """Episodes of `base`, with parameters of its prior that are drawn anew for each: a row of `values` [M, P], one
-    number for each field of `base` in their order, the same for all arms. Rewards have the noise of `base`.
+    """Episodes of `base`, with parameters that are drawn anew for each: a row of `values` [M, P], one number for each
+    field of `base` in their order, the same for all arms. That of its noise, if it has one, is what rewards have.
 
     The truth of a `Misspecified` problem whose model is `base`: training on it does not trust a prior more than the
     data do that it was fitted on. Beliefs are those of `base`.
@@ -53,18 +67,25 @@ class UncertainPrior(IndependentArms):
     def arms(self) -> int:
         return self.base.arms
 
-    def draw_world(self, noise: Noise) -> Any:
+    def draw_world(self, noise: Noise) -> UncertainWorld:
         rows = jnp.asarray(self.values)
         # The row has a sub-address of its own, so that the world has the noise that it has without uncertainty.
         which = jnp.minimum(jnp.floor(noise.at(1, 1).uniform(0) * rows.shape[0]).astype(int), rows.shape[0] - 1)
-        drawn = {name: jnp.full(self.arms, rows[which, number]) for number, name in enumerate(self.columns)}
-        return changed(self.base, **drawn).draw_world(noise)
+        return UncertainWorld(self._with(rows[which]).draw_world(noise), rows[which])
 
-    def means(self, world: Any, context: Context) -> Float[Array, "K"]:
-        return self.base.means(world, context)
+    def _with(self, row: Float[Array, "P"]) -> IndependentArms:
+        """The base with the parameters of a row."""
+        drawn = {name: jnp.full(self.arms, row[number]) for number, name in enumerate(self.columns)}
+        base: IndependentArms = changed(self.base, **drawn)
+        return base
 
-    def reward(self, world: Any, context: Context, arm: Integer[Array, ""], noise: Noise) -> Float[Array, ""]:
-        return self.base.reward(world, context, arm, noise)
+    def means(self, world: UncertainWorld, context: Context) -> Float[Array, "K"]:
+        return self.base.means(world.drawn, context)
+
+    def reward(
+        self, world: UncertainWorld, context: Context, arm: Integer[Array, ""], noise: Noise
+    ) -> Float[Array, ""]:
+        return self._with(world.row).reward(world.drawn, context, arm, noise)
 
     def prior(self, horizon: int) -> Any:
         return self.base.prior(horizon)
@@ -80,3 +101,8 @@ class UncertainPrior(IndependentArms):
 
     def strength(self, belief: Any, context: Context) -> Float[Array, "K"]:
         return self.base.strength(belief, context)
+
+
+@moved.register
+def _(world: UncertainWorld, shift: Float[Array, "K"]) -> UncertainWorld:
+    return world._replace(drawn=moved(world.drawn, shift))
