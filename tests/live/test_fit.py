@@ -493,3 +493,26 @@ def test_parameters_of_arms_that_are_much_alike_are_recovered(family):
     assert abs(np.log(first / second) - levels[:, 0].mean()) < 0.05  # of these levels themselves
     assert 0.5 < strength < 2.0
     np.testing.assert_allclose(found.parameters["experiment_std"], levels[:, 0].std(), rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("law", "middle"),
+    [(BetaBinomial(), [2.0, 18.0]), (GammaPoisson(), [5.0, 2.0]), (Normal(0.5), [1.0, 0.4, 0.5])],
+    ids=lambda one: type(one).__name__,
+)
+def test_the_problem_of_the_next_experiment_has_arms_of_any_level(law, middle):
+    """Mean and variance of a million arms, each of an experiment of its own, within 5 of their errors."""
+    generator = np.random.default_rng(0)
+    z = generator.standard_normal(1_000_000)
+    if isinstance(law, Normal):
+        arms = 1.0 + 0.6 * z + 0.4 * generator.standard_normal(len(z))
+    elif isinstance(law, BetaBinomial):
+        mean = special.expit(np.log(2 / 18) + 0.6 * z)
+        arms = generator.beta(20 * mean, 20 * (1 - mean))
+    else:
+        arms = generator.gamma(5.0, 2.5 * np.exp(0.6 * z) / 5.0)
+    problem = OverExperiments(law).problem(np.array([*middle, 0.6]), 3)
+    moments = problem.arm_moments(problem.prior(1), tg.Context())
+    assert abs(moments.mean[0] - arms.mean()) < 5 * arms.std() / 1000
+    squares = (arms - arms.mean()) ** 2
+    assert abs(moments.std[0] ** 2 - squares.mean()) < 5 * squares.std() / 1000
