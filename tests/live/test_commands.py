@@ -11,7 +11,7 @@ import tsgrad as tg
 from tsgrad import cli
 from tsgrad.live import retuning
 from tsgrad.live.export import exported
-from tsgrad.registry import from_data
+from tsgrad.registry import from_data, to_data
 from tsgrad_runtime import read_artefact
 from tsgrad_runtime.connections import GuardedProtocol
 from tsgrad_runtime.events import Event
@@ -100,6 +100,27 @@ def test_export_evaluate_and_fit(folder, monkeypatch, capsys):
         written = tomllib.loads(out.read_text())["problem"]
         assert from_data(written, what="problem").arms == written["arms"] == 10
         assert isinstance(written["alpha"], float)  # one number for all arms
+
+
+def test_an_uncertain_prior_is_written_for_training(tmp_path, monkeypatch, capsys):
+    """Of experiments that differ: what is written is what fit.uncertain() is, and can be trained on."""
+    generator = np.random.default_rng(0)
+    rates = np.clip(np.repeat([0.1, 0.2, 0.4, 0.6], 6) + generator.normal(0, 0.03, 24), 0.01, 0.99)
+    columns = {"week": np.repeat(np.arange(4), 6), "item": np.tile(np.arange(6), 4)}
+    columns |= {"clicks": generator.binomial(300, rates), "views": np.full(24, 300)}
+    log, out = tmp_path / "log.csv", tmp_path / "prior.toml"
+    rows = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    log.write_text("\n".join([",".join(columns), *rows]))
+    named = ["--arm", "item", "--reward", "clicks", "--pulls", "views", "--experiment", "week"]
+    assert not tsgrad(monkeypatch, "fit", log, *named, "--arms", 3, "--uncertain", "--out", out)
+    assert "Experiments differ" in capsys.readouterr().out
+    written = from_data(tomllib.loads(out.read_text())["problem"], what="problem")
+    fit = tg.fit_prior(log, family="bernoulli", arm="item", reward="clicks", pulls="views", experiment="week")
+    assert to_data(written) == to_data(fit.uncertain(arms=3))
+    with out.open("a") as file:
+        file.write("\n[training]\nhorizon = 20\niterations = 1\nepisodes = 64\nvalidation_episodes = 256\n")
+    assert not tsgrad(monkeypatch, "train", out, "--out", tmp_path / "run")
+    assert (tmp_path / "run" / "policy.json").exists()
 
 
 def test_check_says_whether_a_ledger_is_whole(folder, tmp_path, monkeypatch, capsys):

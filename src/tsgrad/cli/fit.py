@@ -1,7 +1,7 @@
 """`tsgrad fit`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ def fit(
         float | None, typer.Option(help="The standard deviation of a single normal reward, if it is known.")
     ] = None,
     arms: Annotated[int, typer.Option(help="How many arms the next experiment has.")] = 10,
+    uncertain: Annotated[
+        bool, typer.Option("--uncertain", help="Write the problem whose prior is as uncertain as the fit is.")
+    ] = False,
     picture: Annotated[Path | None, typer.Option(help="Where to write a picture of the fit, a PNG file.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to write the problem, a TOML file for training.")] = None,
 ) -> None:
@@ -34,13 +37,21 @@ def fit(
     found = fit_prior(
         log, family=family, arm=arm, reward=reward, experiment=experiment, pulls=pulls, noise_std=noise_std
     )
-    problem = found.problem(arms=arms)
+    problem = found.uncertain(arms=arms) if uncertain else found.problem(arms=arms)
     typer.echo(str(found))
     if picture is not None:
         found.picture(picture)
         typer.echo(f"Picture: {picture}")
     if out is not None:
-        # All arms have the same prior: one number each, and how many arms there are.
-        fields = {name: value[0] if isinstance(value, list) else value for name, value in to_data(problem).items()}
-        write_text(out, tomli_w.dumps({"problem": {**fields, "arms": arms}}))
+        write_text(out, tomli_w.dumps({"problem": _in_short(to_data(problem), arms)}))
         typer.echo(f"Problem: {out}; add a table [training] with the horizon, then: tsgrad train {out} --out FOLDER")
+
+
+def _in_short(problem: dict[str, Any], arms: int) -> dict[str, Any]:
+    """All arms have the same prior: one number each, and how many arms there are; likewise in problems of problems."""
+    if not any(isinstance(value, dict) for value in problem.values()):
+        return {
+            **{name: value[0] if isinstance(value, list) else value for name, value in problem.items()},
+            "arms": arms,
+        }
+    return {name: _in_short(value, arms) if isinstance(value, dict) else value for name, value in problem.items()}

@@ -95,6 +95,12 @@ class ArmFamily(Family):
         """The first free coordinate of a prior with this mean."""
 
     @abc.abstractmethod
+    def widened(self, parameters: FloatArray, level_std: float) -> FloatArray:
+        """The parameters whose arms have the mean and variance of arms of an experiment whose level is not known yet:
+        normal around that of `parameters`, with this standard deviation of the first free coordinate.
+        """
+
+    @abc.abstractmethod
     def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
         """The bandit with as many arms as there are pulls, [K], whose prior is what these pulls tell of each."""
 
@@ -175,6 +181,15 @@ class BetaBinomial(ArmFamily):
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return BernoulliBandit(alpha=parameters[0], beta=parameters[1], arms=arms)
 
+    def widened(self, parameters: FloatArray, level_std: float) -> FloatArray:
+        alpha, beta = parameters
+        z = np.linspace(-8.0, 8.0, 641)
+        rates, weights = special.expit(np.log(alpha / beta) + level_std * z), special.softmax(-0.5 * z**2)
+        mean = weights @ rates
+        within = weights @ (rates * (1 - rates)) / (alpha + beta + 1)
+        strength = mean * (1 - mean) / (within + weights @ (rates - mean) ** 2) - 1
+        return np.asarray(np.array([mean, 1 - mean]) * strength)
+
     def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
         return BernoulliBandit(alpha=parameters[0] + total, beta=parameters[1] + pulls - total)
 
@@ -216,6 +231,12 @@ class GammaPoisson(ArmFamily):
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return PoissonBandit(shape=parameters[0], rate=parameters[1], arms=arms)
+
+    def widened(self, parameters: FloatArray, level_std: float) -> FloatArray:
+        shape, rate = parameters
+        # Moments of a lognormal level, times those of a gamma variable with mean one.
+        wider = 1 / (np.expm1(level_std**2) + np.exp(level_std**2) / shape)
+        return np.array([wider, wider * rate / (shape * np.exp(level_std**2 / 2))])
 
     def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
         return PoissonBandit(shape=parameters[0] + total, rate=parameters[1] + pulls)
@@ -279,6 +300,10 @@ class Normal(ArmFamily):
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
         return GaussianBandit(prior_mean=parameters[0], prior_std=parameters[1], noise_std=parameters[2], arms=arms)
+
+    def widened(self, parameters: FloatArray, level_std: float) -> FloatArray:
+        mean, std, noise = parameters
+        return np.array([mean, np.hypot(std, level_std), noise])
 
     def posterior(self, parameters: FloatArray, pulls: FloatArray, total: FloatArray) -> IndependentArms:
         mean, std, noise = parameters

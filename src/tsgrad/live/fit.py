@@ -81,7 +81,10 @@ class FittedPrior:
         )
 
     def problem(self, *, arms: int) -> IndependentArms:
-        """The bandit with this prior and this number of arms."""
+        """The bandit with this prior and this number of arms.
+
+        Where experiments have levels, the prior is that of an arm of the next one, whose level is not known.
+        """
         return self.law.problem(np.array(list(self.parameters.values())), check_count("arms", arms, least=1))
 
     def uncertain(self, *, arms: int, seed: int = 0) -> Misspecified:
@@ -257,8 +260,8 @@ def _over_experiments(one_prior: Found) -> tuple[Found, list[str]]:
     if p_value > 0.05:
         return one_prior, [f"Experiments differ no more than chance explains (p = {p_value:.2g}): one prior for all."]
     return best(differing, units), [
-        f"Experiments differ (p = {p_value:.2g}): problem() has the prior of one in the middle, uncertain() draws the"
-        " level of the next."
+        f"Experiments differ (p = {p_value:.2g}): problem() has arms of any level, uncertain() arms that share that of"
+        " their experiment."
     ]
 
 
@@ -305,7 +308,8 @@ def _warnings(units: Units, flat: bool) -> list[str]:
     said = []
     if len(units.pulls) < FEW_UNITS:
         said.append(
-            f"Only {len(units.pulls)} arms: how much arms differ is hardly known; use uncertain() for training."
+            f"Only {len(units.pulls)} arms: how much arms differ is hardly known; train on uncertain(), which tsgrad"
+            " fit --uncertain writes."
         )
     if flat:
         said.append(

@@ -31,16 +31,16 @@ def fit_p_value(law: Family, free: FloatArray, covariance: FloatArray, units: Un
     if (count := len(units.pulls)) > MOST_UNITS:
         units = units.some(np.sort(generator.choice(count, MOST_UNITS, replace=False)))
         scale = scale * np.sqrt(count / MOST_UNITS)  # so much farther lie the fits of fewer
-    best = _refitted(law, free, scale, units)
+    best = refitted(law, free, scale, units)
     own = _distance(law, best, units, generator)
     as_far = 0
     for _ in range(LOGS):
         drawn = law.simulated(best, units, generator)
-        as_far += _distance(law, _refitted(law, best, scale, drawn), drawn, generator) >= own
+        as_far += _distance(law, refitted(law, best, scale, drawn), drawn, generator) >= own
     return (1 + as_far) / (1 + LOGS)
 
 
-def _refitted(law: Family, start: FloatArray, scale: FloatArray, units: Units) -> FloatArray:
+def refitted(law: Family, start: FloatArray, scale: FloatArray, units: Units) -> FloatArray:
     """Where the likelihood of a log is largest, to some hundredths of a standard error; near where it was drawn from.
 
     In coordinates in which the likelihood is near a round parabola, `start` + `scale` @ moved, few steps are needed.
@@ -60,8 +60,12 @@ def _refitted(law: Family, start: FloatArray, scale: FloatArray, units: Units) -
 
 
 def _distance(law: Family, free: FloatArray, units: Units, generator: np.random.Generator) -> float:
-    """Of Kolmogorov and Smirnov: the largest between ranks and uniform ones. Ties of counts are broken at random."""
-    below, at_most = law.predictive(free, units)
-    ranks = np.sort(below + generator.random(len(below)) * (at_most - below))
+    """Of Kolmogorov and Smirnov: the largest between ranks and uniform ones."""
+    ranks = np.sort(broken_ties(*law.predictive(free, units), generator))
     steps = np.arange(len(ranks) + 1) / len(ranks)
     return float(max(np.max(steps[1:] - ranks), np.max(ranks - steps[:-1])))
+
+
+def broken_ties(below: FloatArray, at_most: FloatArray, generator: np.random.Generator) -> FloatArray:
+    """Ranks of counts, anywhere between the chances of less and of no more: uniform, where the prior is right."""
+    return np.asarray(below + generator.random(len(below)) * (at_most - below))

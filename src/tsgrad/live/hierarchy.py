@@ -58,4 +58,7 @@ class OverExperiments(Family):
         return self.base.shrunk(self.located(free, units), units)
 
     def problem(self, parameters: FloatArray, arms: int) -> IndependentArms:
-        return self.base.problem(parameters[:-1], arms)
+        """The bandit of the next experiment, whose level nobody knows yet: a prior of arms at the middle level would be
+        surer of each than past experiments allow.
+        """
+        return self.base.problem(self.base.widened(parameters[:-1], float(parameters[-1])), arms)
