@@ -174,7 +174,6 @@ def fit_prior(
         raise BadInput("log must hold at least two arms: what one arm pays says nothing about how arms differ")
     if not np.ptp(units.total) and not np.ptp(units.pulls) and family != "gaussian":
         raise BadInput("log must hold arms that differ: all of them have the same pulls and rewards")
-
     if not np.any(units.total) and family != "gaussian":
         raise BadInput("log must hold a reward above zero: from none at all, no prior can be fitted")
 
@@ -185,17 +184,18 @@ def fit_prior(
         said += more
     law = OverExperiments(base) if isinstance(found.law, OverExperiments) else base
     free = standard.free(found.free)
-    values, errors, intervals = _with_errors(found)
-
-    def in_units(of: Mapping[str, float]) -> dict[str, float]:
-        return {name: float(standard.rewards(name, value)) for name, value in of.items()}
-
-    lows, highs = (in_units({name: ends[side] for name, ends in intervals.items()}) for side in (0, 1))
+    parameters = dict(zip(law.names, map(float, law.parameters(free)), strict=True))
+    errors, ends = _errors_and_intervals(found)
+    intervals = {name: tuple(float(standard.rewards(name, end)) for end in ends[name]) for name in ends}
     return FittedPrior(
         family=family,
-        parameters=in_units(values),
+        parameters=parameters,
         standard_errors={name: float(standard.scale * error) for name, error in errors.items()},
-        intervals={name: (lows[name], highs[name]) for name in lows},
+        # What was given has no error, and is not what is left of it in standard units and back.
+        intervals={
+            name: (low, high) if errors[name] else (parameters[name], parameters[name])
+            for name, (low, high) in intervals.items()
+        },
         log_likelihood=law.log_likelihood(free, units),
         said=(*said, *_warnings(units, found.strongest is not None)),
         free=free,
@@ -206,8 +206,8 @@ def fit_prior(
     )
 
 
-def _with_errors(found: Found) -> tuple[dict[str, float], dict[str, float], dict[str, tuple[float, float]]]:
-    """Parameters, their standard errors and their 95% intervals, by name."""
+def _errors_and_intervals(found: Found) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """Standard errors and 95% intervals of the parameters, by name, in standard units."""
     law, free = found.law, found.free
     values, slopes = law.parameters(free), _slopes(law, free)
     errors = np.sqrt(np.maximum(np.diag(slopes @ found.covariance @ slopes.T), 0.0))
@@ -227,7 +227,7 @@ def _with_errors(found: Found) -> tuple[dict[str, float], dict[str, float], dict
         # Near zero, where arms differ little for their noise, the likelihood of its logarithm is no parabola.
         profile = Profile(loss_of(law, found.units), free)
         intervals[law.spread] = (np.exp(free[1] - profile.reach(-1.0)), np.exp(free[1] + profile.reach(1.0)))
-    return dict(zip(law.names, values, strict=True)), dict(zip(law.names, errors, strict=True)), intervals
+    return dict(zip(law.names, errors, strict=True)), intervals
 
 
 def _standard_draws(generator: np.random.Generator, size: int) -> FloatArray:
