@@ -2,55 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_count
+from tsgrad.live.estimates import Estimate, LogEstimate
 from tsgrad.live.log import Table, numbers, read_log, with_rewards
 from tsgrad.live.log import names as arm_names
+from tsgrad.live.replay import replayed
 
 SMALL_PROPENSITY = 0.001
-_Z = 1.959964
-
-
-class Estimate(NamedTuple):
-    """A mean reward per decision, its standard error and its 95% confidence interval."""
-
-    value: float
-    standard_error: float
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """That holds the truth in 95 of 100 logs."""
-        return self.value - _Z * self.standard_error, self.value + _Z * self.standard_error
-
-
-class LogEstimate(NamedTuple):
-    """What a policy would have earned per decision, by several methods. Prints as a table.
-
-    Attributes:
-        estimates: by the name of the method: a value with its standard error and 95% confidence interval.
-        rows: the number of decisions in the log.
-        effective_rows: the effective sample size: the log says as much as this many decisions of the policy itself.
-        warnings: why estimates should not be trusted, in words.
-
-    """
-
-    estimates: dict[str, Estimate]
-    rows: int
-    effective_rows: float
-    warnings: tuple[str, ...]
-
-    def __str__(self) -> str:
-        lines = [f"{self.rows} rows, effective sample size {self.effective_rows:.0f}"]
-        for name, estimate in self.estimates.items():
-            low, high = estimate.interval
-            lines.append(
-                f"{name:>28} {estimate.value:.5g} (s.e. {estimate.standard_error:.2g}, {low:.5g} to {high:.5g})"
-            )
-        return "\n".join([*lines, *self.warnings])
 
 
 def evaluate_log(
@@ -77,8 +40,8 @@ def evaluate_log(
         propensity: the column of the probability with which the arm was chosen.
         reward_model: an array [rows, K] of expected rewards for the doubly robust estimate; each arm's mean in the log
             unless given, in which case the estimate is right only up to the noise of these means.
-        replays: how often the log is replayed, on rows drawn from it. The standard error is that of one replay, which
-            more replays don't make smaller: what chance did to the log is in all of them.
+        replays: how often the log is replayed, each time in another order. More of them average out their own chance,
+            not what chance did to the log; the standard error has both.
         seed: of the replays.
 
     Returns:
@@ -104,7 +67,7 @@ def evaluate_log(
         raise BadInput("target or policy must be given, one of the two")
     if policy is not None:
         seed = check_count("seed", seed, least=0, most=2**64 - 1)
-        found = _replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
+        found = replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
     else:
         logged = _propensities(table, propensity)
         found = _weighted(_shares(target, names, len(rewards)), played, rewards, logged, reward_model)
@@ -168,57 +131,11 @@ def _weighted(shares: FloatArray, played: Any, rewards: FloatArray, logged: Floa
         warnings.append(f"The log is worth {effective:.0f} rows of this policy: intervals are too narrow, if anything.")
     estimates = {
         "inverse propensity": _mean(plain),
-        "self-normalised": Estimate(float(own), _mean(residual).standard_error),
+        "self-normalised": Estimate.around(float(own), _mean(residual).standard_error),
         "doubly robust": _mean(robust),
     }
     return LogEstimate(estimates, len(rewards), effective, tuple(warnings))
 
 
 def _mean(values: FloatArray) -> Estimate:
-    return Estimate(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))))
-
-
-def _replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays: int, seed: int) -> LogEstimate:
-    """Li, Chu, Langford and Wang (2011): rows count where the policy chooses the arm that was logged, and it learns
-    from these alone; on a log whose arms were uniform this is an experiment of its own.
-    """
-    from tsgrad_runtime import Agent, read_artefact
-
-    artefact = read_artefact(policy)
-    missing = set(artefact.arms) - set(names.tolist())
-    if missing:
-        raise BadInput(f"policy plays arms that the log doesn't have: {sorted(missing)[0]!r:.40}")
-    warnings = []
-    offered = np.isin(names[played], artefact.arms)
-    counts = np.bincount(played[offered], minlength=len(names))[[name in artefact.arms for name in names]]
-    expected = counts.sum() / len(counts)
-    if np.any(np.abs(counts - expected) > 5 * np.sqrt(expected)):
-        warnings.append("Arms of the log were not drawn uniformly: replay is biased.")
-    chosen, logged, paid = names[played][offered].tolist(), np.flatnonzero(offered), rewards[offered].tolist()
-    generator = np.random.default_rng(seed)
-    averages, lengths = [], []
-    for number in range(replays):
-        agent = Agent(artefact, seed=seed, process=number)
-        total, matched = 0.0, 0
-        for row in generator.integers(len(logged), size=len(logged)):
-            decision = agent.decide(shown=False)
-            if decision.arm == chosen[row]:
-                agent.activate(decision.id)
-                agent.reward(decision.id, paid[row])
-                total += paid[row]
-                matched += 1
-                if matched == artefact.horizon:
-                    break
-            else:
-                agent.unshown.pop(decision.id)
-        averages.append(total / max(matched, 1))
-        lengths.append(matched)
-    if min(lengths) < artefact.horizon:
-        warnings.append(f"The log is enough for {min(lengths)} decisions of {artefact.horizon}.")
-    values = np.array(averages)
-    # Of one replay, not of their mean: replays draw from one log, and averaging takes out their own chance, not the
-    # log's. That is no more than the spread of replays, as none uses more rows than the log has; how much less can't be
-    # told from one log. With 60 decisions, estimates from logs of 200 rows vary by 0.053, and this says 0.074; divided
-    # by the root of 20 replays it would be 0.017.
-    estimate = Estimate(float(np.mean(values)), float(np.std(values, ddof=1)))
-    return LogEstimate({"replay": estimate}, len(rewards), float(np.mean(lengths)), tuple(warnings))
+    return Estimate.around(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))))

@@ -1,0 +1,94 @@
+"""Replay: what a policy that learns would have earned, from a log whose arms were drawn uniformly.
+
+Li, Chu, Langford and Wang (2011): rows count where the policy chooses the arm that was logged, and it learns from these
+alone. The log in a random order is a sequence of independent rows, as the world would have sent them, and every row is
+used once at most, so that a replay is an experiment of its own, as long as the log lasts.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tsgrad.arrays import FloatArray
+from tsgrad.checks import BadInput
+from tsgrad.live.estimates import Estimate, LogEstimate
+
+MOST_SHARED = 0.9  # beyond which replays are too much alike for their spread to tell what one of them varies by
+
+
+class Replayed(NamedTuple):
+    """One replay: the rows that counted, in order, and what they paid on average."""
+
+    rows: list[int]
+    average: float
+
+
+def replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays: int, seed: int) -> LogEstimate:
+    """A policy file on a log: names of arms, which of them was played and what it paid; axes [rows]."""
+    from tsgrad_runtime import read_artefact
+
+    artefact = read_artefact(policy)
+    missing = set(artefact.arms) - set(names.tolist())
+    if missing:
+        raise BadInput(f"policy plays arms that the log doesn't have: {sorted(missing)[0]!r:.40}")
+    warnings = []
+    offered = np.isin(names[played], artefact.arms)
+    counts = np.bincount(played[offered], minlength=len(names))[[name in artefact.arms for name in names]]
+    expected = counts.sum() / len(counts)
+    if np.any(np.abs(counts - expected) > 5 * np.sqrt(expected)):
+        warnings.append("Arms of the log were not drawn uniformly: replay is biased.")
+    chosen, paid = names[played][offered].tolist(), rewards[offered]
+    generator = np.random.default_rng(seed)
+    done = [
+        _one_replay(artefact, chosen, paid, generator.permutation(len(paid)), seed=seed, number=number)
+        for number in range(replays)
+    ]
+    least = min(len(one.rows) for one in done)
+    if not least:
+        raise BadInput(f"log is too short to replay the policy: of {len(paid)} rows with its arms none was its choice")
+    if least < artefact.horizon:
+        warnings.append(f"The log is enough for {least} decisions of {artefact.horizon}.")
+    length = float(np.mean([len(one.rows) for one in done]))
+    return LogEstimate({"replay": _estimate(done, paid)}, len(rewards), length, tuple(warnings))
+
+
+def _one_replay(
+    artefact: Any, chosen: list[str], paid: FloatArray, order: FloatArray, *, seed: int, number: int
+) -> Replayed:
+    from tsgrad_runtime import Agent
+    from tsgrad_runtime.events import Event
+
+    agent = Agent(artefact, seed=seed, process=number)
+    rows: list[int] = []
+    for row in order.tolist():
+        decision = agent.propose(agent.scene())
+        if decision.arm != chosen[row]:
+            continue
+        agent.apply(Event("decision", 0.0, decision.id, decision.arm))
+        agent.reward(decision.id, paid[row])
+        rows.append(row)
+        if len(rows) == artefact.horizon:
+            break
+    return Replayed(rows, float(np.mean(paid[rows])) if rows else 0.0)
+
+
+def _estimate(done: list[Replayed], paid: FloatArray) -> Estimate:
+    """The mean of all replays. Its error has two parts: the chance of the replays, which more of them average out, and
+    that of the log, which is in all of them.
+
+    Two replays have rows in common; let c be the share of a replay's rows that are. Where arms pay the same, averages
+    of two replays have the correlation c, and elsewhere about that. With v the variance of one replay, that of the mean
+    of M is then (1 - c) v / M + c v. The replays of one log vary by (1 - c) v; v is at least what the spread of single
+    rewards makes of it.
+    """
+    from scipy import stats
+
+    averages = np.array([one.average for one in done])
+    replays, length = len(done), np.mean([len(one.rows) for one in done])
+    uses = np.bincount(np.concatenate([one.rows for one in done]), minlength=len(paid))
+    shared = np.sum(uses * (uses - 1)) / (replays * (replays - 1)) / length
+    between = np.var(averages, ddof=1)
+    of_rewards = np.average((paid - np.average(paid, weights=uses)) ** 2, weights=uses)
+    variance = max(between / (1 - min(shared, MOST_SHARED)), of_rewards / length)
+    error = float(np.sqrt(between / replays + shared * variance))
+    return Estimate.around(float(np.mean(averages)), error, float(stats.t.ppf(0.975, replays - 1)))
