@@ -68,6 +68,23 @@ def test_a_replay_uses_every_row_once(tmp_path):
     assert found.standard_error == pytest.approx(rewards.std() / np.sqrt(50), rel=1e-12)
 
 
+@pytest.mark.parametrize("delay", [0, 4, [0.5, 0.0, 0.0, 0.2]])
+def test_replayed_rewards_are_as_late_as_planned(tmp_path, delay):
+    """Against the simulator in the same world: 12 steps of 10 users. z below 4, three times: once in 5,000 tests."""
+    problem, rates = tg.BernoulliBandit(alpha=1.0, beta=1.0, arms=3), np.array([0.1, 0.3, 0.8])
+    path, conditions = tmp_path / "policy.json", tg.Conditions(batch=10, delay=delay)
+    tg.write_policy(path, tg.Thompson(), problem=problem, horizon=12, conditions=conditions)
+    generator = np.random.default_rng(2)
+    arms = generator.integers(3, size=4000)
+    log = {"arm": arms, "reward": generator.random(4000) < rates[arms]}
+    replayed = tg.evaluate_log(log, policy=path, replays=10).estimates["replay"]
+    world = tg.Misspecified(truth=tg.BernoulliBandit(alpha=1e6 * rates, beta=1e6 * (1 - rates)), model=problem)
+    played = tg.simulate(world, tg.Thompson(), horizon=12, episodes=1000, seed=0, conditions=conditions).reward / 120
+    error = np.hypot(replayed.standard_error, played.std() / np.sqrt(1000))
+    assert abs(replayed.value - played.mean()) < 4 * error
+    assert 4 * error < 0.08  # seen at once, rewards make 0.1 more of a delay of 4
+
+
 @pytest.mark.long
 def test_replay_is_unbiased_and_its_intervals_hold(tmp_path):
     """Five arms that all pay a half, so that every policy earns that: 300 logs that one replay uses up.

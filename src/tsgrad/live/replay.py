@@ -2,7 +2,8 @@
 
 Li, Chu, Langford and Wang (2011): rows count where the policy chooses the arm that was logged, and it learns from these
 alone. The log in a random order is a sequence of independent rows, as the world would have sent them, and every row is
-used once at most, so that a replay is an experiment of its own, as long as the log lasts.
+used once at most, so that a replay is an experiment of its own, as long as the log lasts. The policy sees rewards when
+the conditions of its experiment say: after the step of their user, and as many steps later as was planned.
 """
 
 from typing import Any, NamedTuple
@@ -58,18 +59,48 @@ def _one_replay(
     from tsgrad_runtime import Agent
     from tsgrad_runtime.events import Event
 
-    agent = Agent(artefact, seed=seed, process=number)
+    # Rewards are held back here until the step in which they are seen, and count at once then.
+    agent = Agent(artefact, seed=seed, process=number, batch=1)
+    steps = _steps(artefact)
+    late = _delays(artefact, np.random.default_rng([seed, number]))
+    coming: dict[int, list[tuple[str, float]]] = {}  # by the step after which they are seen
     rows: list[int] = []
     for row in order.tolist():
         decision = agent.propose(agent.scene())
         if decision.arm != chosen[row]:
             continue
+        step, delay = steps[len(rows)], late[len(rows)]
         agent.apply(Event("decision", 0.0, decision.id, decision.arm))
-        agent.reward(decision.id, paid[row])
+        coming.setdefault(step + delay, []).append((decision.id, paid[row]))
         rows.append(row)
         if len(rows) == artefact.horizon:
             break
+        if steps[len(rows)] > step:
+            for waiting, reward in coming.pop(step, []):
+                agent.reward(waiting, reward)
     return Replayed(rows, float(np.mean(paid[rows])) if rows else 0.0)
+
+
+def _steps(artefact: Any) -> list[int]:
+    """The step of every user of an experiment, from 0 on."""
+    users = np.arange(artefact.horizon)
+    if artefact.conditions is None:
+        return users.tolist()
+    steps: list[int] = np.searchsorted(artefact.conditions.ends, users, side="right").tolist()
+    return steps
+
+
+def _delays(artefact: Any, generator: np.random.Generator) -> list[int]:
+    """How many steps late the reward of every user is seen, as the experiment was planned; those that never are, after
+    its end.
+    """
+    planned = (artefact.content.get("conditions") or {}).get("delay", 0)
+    if isinstance(planned, int):
+        return [planned] * artefact.horizon
+    chances = np.append(planned, max(1 - np.sum(planned), 0.0))
+    drawn = generator.choice(len(chances), size=artefact.horizon, p=chances / chances.sum())
+    delays: list[int] = np.where(drawn == len(planned), artefact.horizon, drawn).tolist()
+    return delays
 
 
 def _estimate(done: list[Replayed], paid: FloatArray) -> Estimate:
