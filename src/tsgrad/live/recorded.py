@@ -1,5 +1,6 @@
 """What a ledger recorded of a deployed policy: its arms, their rewards, and the worlds that these leave open."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,7 +10,6 @@ from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, needs_extra
 from tsgrad.live.export import exported
 from tsgrad.live.families import ArmFamily
-from tsgrad.live.fit import FittedPrior
 from tsgrad.problems import IndependentArms, Problem
 from tsgrad.registry import to_data
 from tsgrad_runtime.artefact import read_artefact
@@ -34,13 +34,12 @@ class Recorded(NamedTuple):
         """As `fit_prior` reads it."""
         return {"arm": self.arm, "reward": self.reward}
 
-    def worlds(self, fit: FittedPrior) -> IndependentArms:
-        """The bandit whose prior is what is now known of these very arms: their rewards, under the fitted prior."""
+    def worlds(self, law: ArmFamily, parameters: Sequence[float]) -> IndependentArms:
+        """The bandit whose prior is what is now known of these very arms: their rewards, under a prior."""
         which = np.array([self.arms.index(name) for name in self.arm.tolist()])
         of_each = (np.ones_like(self.reward), self.reward)
         pulls, total = (np.asarray(np.bincount(which, one, len(self.arms)), np.float64) for one in of_each)
-        assert isinstance(fit.law, ArmFamily)  # a ledger is of one experiment
-        return fit.law.posterior(np.array(list(fit.parameters.values())), pulls, total)
+        return law.posterior(np.array(parameters), pulls, total)
 
 
 def recorded(ledger: "Ledger", folder: Path) -> Recorded:

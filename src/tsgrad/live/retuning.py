@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tsgrad.arrays import FloatArray
 from tsgrad.artefact import write_json, write_text
 from tsgrad.checks import BadInput, check_choice, check_path, check_type, needs_extra
 from tsgrad.evaluate import compare
 from tsgrad.evaluate.statistics import mean_and_error
+from tsgrad.live.departure import departure_p_value
+from tsgrad.live.families import ArmFamily
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
 from tsgrad.live.recorded import check_alike, recorded
-from tsgrad.policies import SamplingPolicy
 from tsgrad.problems import AnyProblem, FiniteArms, Misspecified, Problem
 from tsgrad.registry import registered_name, to_data
 from tsgrad.training import Run, RunFolder, resume, train
@@ -22,7 +22,29 @@ if TYPE_CHECKING:
     from tsgrad_runtime.ledger import Ledger
 
 RESULT = "retuned.md"  # written last
-LOSS_Z = 2.0  # standard errors by which the new policy may not be worse in any comparison
+SURE = 2.0  # standard errors from which a gain or a loss is one
+LEVEL = 0.01  # of the test by which a ledger rejects the deployed prior: how often it does so wrongly
+
+
+class Gain(NamedTuple):
+    """How much less regret the new policy has than the deployed one, each believing in its own prior."""
+
+    value: float
+    standard_error: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is a gain beyond chance."""
+        return self.value > SURE * self.standard_error
+
+    @property
+    def no_loss(self) -> bool:
+        """Whether it is no loss beyond chance."""
+        return self.value >= -SURE * self.standard_error
+
+    def __str__(self) -> str:
+        verdict = "a gain beyond chance" if self.sure else "no loss beyond chance" if self.no_loss else "a loss"
+        return f"{self.value:.3g} less regret (s.e. {self.standard_error:.2g}), {verdict}."
 
 
 class Retuned(NamedTuple):
@@ -30,53 +52,69 @@ class Retuned(NamedTuple):
 
     Attributes:
         fit: the prior fitted to the ledger.
-        run: the new run: its policy, and what that gains with the fitted prior.
+        departure: the p-value of a test that the deployed prior is right, by the ledger.
+        run: the new run, whose prior is the deployed one unless the ledger rejects it.
         replaces: whether its policy is better than the deployed one and so replaces it.
-        uncertain_gain: how much less regret the new policy has where priors are drawn from what the fit leaves open.
-        uncertain_gain_standard_error: of that gain.
-        recorded_gain: how much less regret the new policy has on the ledger's own arms, each policy with the prior it
-            was trained for; expected rewards are drawn from what the recorded ones leave open.
-        recorded_gain_standard_error: of that gain.
+        gain: where that prior holds.
+        uncertain_gain: where priors are drawn from what the fit to the ledger leaves open.
+        recorded_gain: on the ledger's own arms; expected rewards are drawn from what the recorded ones leave open.
         before: the run whose policy is deployed.
 
     """
 
     fit: FittedPrior
+    departure: float
     run: Run
     replaces: bool
-    uncertain_gain: float
-    uncertain_gain_standard_error: float
-    recorded_gain: float
-    recorded_gain_standard_error: float
+    gain: Gain
+    uncertain_gain: Gain
+    recorded_gain: Gain
     before: Run
+
+    @property
+    def prior_stands(self) -> bool:
+        """Whether the ledger does not reject the prior that the policy was deployed with."""
+        return self.departure > LEVEL
+
+    @property
+    def comparisons(self) -> dict[str, Gain]:
+        """By where the two policies were compared, in words."""
+        prior = "deployed prior" if self.prior_stands else "prior fitted to the ledger"
+        return {
+            f"With the {prior}": self.gain,
+            "With priors drawn from what the ledger leaves open": self.uncertain_gain,
+            "On the arms that the ledger recorded, as far as their rewards tell": self.recorded_gain,
+        }
+
+    @property
+    def why(self) -> str:
+        """The verdict on the prior, in a sentence."""
+        if self.prior_stands:
+            return f"The ledger does not contradict the deployed prior (p = {self.departure:.2g}), which is kept."
+        return f"The ledger rejects the deployed prior (p = {self.departure:.2g}): one that is fitted to it follows."
+
+    @property
+    def changes(self) -> dict[str, str]:
+        """What changed in the prior and in the policy, in words."""
+        old, new = (to_data(run.problem.model) for run in (self.before, self.run))
+        start, end = self.before.policy.meta_parameters(), self.run.policy.meta_parameters()
+        return {
+            "prior": _changes({name: (old[name], new[name]) for name in self.fit.parameters}),
+            "policy": _changes({name: (start[name], end[name]) for name in start}),
+        }
 
     def __str__(self) -> str:
         verdict = "is better than the deployed one" if self.replaces else "is not better: keep the deployed one"
-        old, new = (to_data(run.problem.model) for run in (self.before, self.run))
-        start, end = self.before.policy.meta_parameters(), self.run.policy.meta_parameters()
         return "\n".join(
             [
                 f"The new policy {verdict}.",
-                f"With the prior fitted to the ledger: {self.run}",
-                "With priors drawn from the uncertainty of that fit: "
-                + _gain(self.uncertain_gain, self.uncertain_gain_standard_error),
-                "On the arms that the ledger recorded, as far as their rewards tell: "
-                + _gain(self.recorded_gain, self.recorded_gain_standard_error),
-                "What changed, in the prior: "
-                + _changes({name: (old[name], new[name]) for name in self.fit.parameters}),
-                "and in the policy: " + _changes({name: (start[name], end[name]) for name in start}),
-                f"The prior: {self.fit}",
+                self.why,
+                *(f"{where}: {gain}" for where, gain in self.comparisons.items()),
+                f"What changed, in the prior: {self.changes['prior']}",
+                f"and in the policy: {self.changes['policy']}",
+                f"The prior that fits the ledger best: {self.fit}",
             ]
         )
-
-
-def _gain(gain: float, error: float) -> str:
-    verdict = "no loss beyond chance" if _no_loss(gain, error) else "a loss"
-    return f"a gain of {gain:.3g} (s.e. {error:.2g}), {verdict}."
-
-
-def _no_loss(gain: float, error: float) -> bool:
-    return gain >= -LOSS_Z * error
 
 
 def _changes(values: Mapping[str, tuple[Any, Any]]) -> str:
@@ -114,7 +152,7 @@ def retune(
         out: a new folder for the new run. It gets `next.json`, the policy to deploy, only if that is better. Where a
             retuning was stopped in it, the same call goes on.
         training: settings of the training, if other than the defaults. Horizon and conditions are those of the run.
-        episodes: on which the two policies are compared where the prior is uncertain, and on the recorded arms.
+        episodes: on which the two policies are compared, in each of three ways.
 
     Returns:
         The result, which is also written to `retuned.md` in the new folder.
@@ -124,11 +162,13 @@ def retune(
             is not one that `fit_prior` can fit, or has arms with different priors or noise; arms were added or
             withdrawn in the ledger, or it holds no rewards; or `out` is not empty.
 
-    The gain must hold three times, on fresh episodes: with the prior fitted to the ledger; as no loss beyond chance,
-    where that prior is drawn from what the data leave open; and likewise on the ledger's own arms, whose expected
-    rewards are drawn from what their recorded rewards leave open. In the last the deployed policy has the prior that it
-    was deployed with, and the new one its own: that is what would be exchanged. Arms keep the names that they have in
-    the ledger. The guide *From logs to a running experiment* goes all the way there.
+    What is known of arms is the deployed prior, and one experiment has too few of them to replace it lightly: the new
+    policy is trained for a prior that is fitted to the ledger only where a likelihood-ratio test rejects the deployed
+    one at a level of 1%, and otherwise for the deployed one still. Then it must be better where that prior holds,
+    beyond chance, and not worse beyond chance where priors are drawn from what the ledger leaves open, nor on the
+    ledger's own arms, whose expected rewards are drawn from what their recorded rewards leave open. In all of these
+    each policy believes in the prior that it is deployed with: that is what would be exchanged. Arms keep the names
+    that they have in the ledger. The guide *From logs to a running experiment* goes all the way there.
 
     """
     with needs_extra("live"):
@@ -146,26 +186,31 @@ def retune(
     check_alike(model)
     past = recorded(ledger, folder)
     fit = fit_prior(past.log, family=family)
-    problem = fit.problem(arms=model.arms)
+    assert isinstance(fit.law, ArmFamily)  # a ledger is of one experiment
+    departure = departure_p_value(fit.law, model, fit.units)
+    problem: AnyProblem = before.problem if departure > LEVEL else fit.problem(arms=model.arms)
     settings = {"horizon": horizon, **settings}
     if _was_stopped(out, problem, settings):
         run = resume(out)
     else:
         run = train(problem, before.policy, out=out, conditions=before.conditions, **settings)
 
-    def regret(world: AnyProblem, policy: SamplingPolicy) -> FloatArray:
+    def gain(truth: Problem) -> Gain:
         # Episodes of one seed are the same for whatever plays them, so that regrets can be compared one by one.
         options = {"horizon": horizon, "episodes": episodes, "seed": 1, "conditions": before.conditions}
-        return compare(world, {"": policy}, bound=None, **options).regrets[""]
+        old, new = (
+            compare(Misspecified(truth=truth, model=one.problem.model), {"": one.policy}, bound=None, **options)
+            for one in (before, run)
+        )
+        return Gain(*mean_and_error(old.regrets[""] - new.regrets[""]))
 
-    drawn, truth = fit.uncertain(arms=model.arms), past.worlds(fit)
-    uncertain = mean_and_error(regret(drawn, before.policy) - regret(drawn, run.policy))
-    known = mean_and_error(
-        regret(Misspecified(truth=truth, model=model), before.policy)
-        - regret(Misspecified(truth=truth, model=problem), run.policy)
+    values = to_data(problem.model)
+    parameters = [np.ravel(values[name])[0] for name in fit.parameters]
+    assumed, uncertain, known = map(
+        gain, (problem.truth, fit.uncertain(arms=model.arms).truth, past.worlds(fit.law, parameters))
     )
-    replaces = bool(run.improved and _no_loss(*uncertain) and _no_loss(*known))
-    retuned = Retuned(fit, run, replaces, *uncertain, *known, before)
+    replaces = assumed.sure and uncertain.no_loss and known.no_loss
+    retuned = Retuned(fit, departure, run, replaces, assumed, uncertain, known, before)
     if retuned.replaces:
         lineage = [{**run.provenance, "from": past.policy}, *past.content.get("lineage", [])]
         write_json(out / "next.json", "policy", run.content(arms=past.arms, lineage=lineage))
@@ -173,7 +218,7 @@ def retune(
     return retuned
 
 
-def _was_stopped(out: Path, problem: Problem, settings: Mapping[str, Any]) -> bool:
+def _was_stopped(out: Path, problem: AnyProblem, settings: Mapping[str, Any]) -> bool:
     """Whether a folder holds a retuning that did not come to its end, of the same prior and settings."""
     if not (out / "config.toml").exists() or (out / RESULT).exists():
         return False
