@@ -2,7 +2,12 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
+from tsgrad.arrays import FloatArray
+
 Z = 1.959964
+FEW_REWARDS = 10  # other than 0, below which their spread says little
 
 
 class Estimate(NamedTuple):
@@ -20,6 +25,44 @@ class Estimate(NamedTuple):
         (0.3, 0.7)
         """
         return cls(value, error, (value - z * error, value + z * error))
+
+    @classmethod
+    def of_rate(cls, value: float, error: float, trials: float, z: float = Z) -> "Estimate":
+        """Of rewards 0 and 1, with Wilson's interval: that has a width also where none was 1.
+
+        The effective number of trials is the one of which the standard error is right, or `trials` where it is 0.
+
+        >>> [round(end, 3) for end in Estimate.of_rate(0.0, 0.0, trials=100).interval]
+        [0.0, 0.037]
+        """
+        if not 0 <= value <= 1:  # as doubly robust estimates can be
+            return cls.around(value, error, z)
+        number = value * (1 - value) / error**2 if error > 0 and 0 < value < 1 else trials
+        return cls(value, error, wilson(value, number, z))
+
+
+def wilson(rate: float, trials: float, z: float = Z) -> tuple[float, float]:
+    """The rates that are within z of their own standard errors of the one observed.
+
+    >>> [round(end, 3) for end in wilson(0.1, 50)]
+    [0.043, 0.214]
+    """
+    centre = (rate + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    reach = z * np.sqrt(rate * (1 - rate) / trials + z**2 / (4 * trials**2)) / (1 + z**2 / trials)
+    return max(float(centre - reach), 0.0), min(float(centre + reach), 1.0)
+
+
+def are_rates(rewards: FloatArray) -> bool:
+    """Whether rewards are 0 and 1."""
+    return bool(np.all((rewards == 0) | (rewards == 1)))
+
+
+def few_rewards(number: int) -> list[str]:
+    """A warning, where only so many rewards other than 0 count."""
+    if number >= FEW_REWARDS:
+        return []
+    which = f"Only {number}" if number else "None"
+    return [f"{which} of the rewards that count for this policy differ from 0: intervals are rough."]
 
 
 class LogEstimate(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, check_array, check_count
-from tsgrad.live.estimates import Estimate, LogEstimate
+from tsgrad.live.estimates import Estimate, LogEstimate, are_rates, few_rewards, wilson
 from tsgrad.live.log import Table, numbers, read_log, with_rewards
 from tsgrad.live.log import names as arm_names
 from tsgrad.live.replay import replayed
@@ -129,12 +129,24 @@ def _weighted(shares: FloatArray, played: Any, rewards: FloatArray, logged: Floa
         warnings.append(f"The smallest propensity is {np.min(logged):.2g}: a single row can decide these estimates.")
     if effective < 100 or effective < 0.01 * len(rewards):
         warnings.append(f"The log is worth {effective:.0f} rows of this policy: intervals are too narrow, if anything.")
+    warnings += few_rewards(int(np.count_nonzero(plain)))
     estimates = {
         "inverse propensity": _mean(plain),
         "self-normalised": Estimate.around(float(own), _mean(residual).standard_error),
         "doubly robust": _mean(robust),
     }
+    if are_rates(rewards):
+        estimates = {name: Estimate.of_rate(*one[:2], effective) for name, one in estimates.items()}
+        estimates["inverse propensity"] = _weighted_rate(weights, rewards, estimates["inverse propensity"])
     return LogEstimate(estimates, len(rewards), effective, tuple(warnings))
+
+
+def _weighted_rate(weights: FloatArray, rewards: FloatArray, found: Estimate) -> Estimate:
+    """The inverse-propensity estimate of rewards 0 and 1: the rate of rewards, times the weight that they have."""
+    counted = weights * (rewards if np.any(weights * rewards) else 1.0)
+    weight = float(np.sum(weights * counted) / np.sum(counted))
+    low, high = wilson(found.value / weight, len(rewards))
+    return found._replace(interval=(weight * low, weight * high))
 
 
 def _mean(values: FloatArray) -> Estimate:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput
-from tsgrad.live.estimates import Estimate, LogEstimate
+from tsgrad.live.estimates import Estimate, LogEstimate, are_rates, few_rewards
 
 MOST_SHARED = 0.9  # beyond which replays are too much alike for their spread to tell what one of them varies by
 
@@ -50,6 +50,8 @@ def replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays:
     if least < artefact.horizon:
         warnings.append(f"The log is enough for {least} decisions of {artefact.horizon}.")
     length = float(np.mean([len(one.rows) for one in done]))
+    used = np.unique(np.concatenate([one.rows for one in done]))
+    warnings += few_rewards(int(np.count_nonzero(paid[used])))
     return LogEstimate({"replay": _estimate(done, paid)}, len(rewards), length, tuple(warnings))
 
 
@@ -122,4 +124,7 @@ def _estimate(done: list[Replayed], paid: FloatArray) -> Estimate:
     of_rewards = np.average((paid - np.average(paid, weights=uses)) ** 2, weights=uses)
     variance = max(between / (1 - min(shared, MOST_SHARED)), of_rewards / length)
     error = float(np.sqrt(between / replays + shared * variance))
-    return Estimate.around(float(np.mean(averages)), error, float(stats.t.ppf(0.975, replays - 1)))
+    value, z = float(np.mean(averages)), float(stats.t.ppf(0.975, replays - 1))
+    if are_rates(paid):
+        return Estimate.of_rate(value, error, int(np.count_nonzero(uses)), z)
+    return Estimate.around(value, error, z)
