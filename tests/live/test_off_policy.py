@@ -125,6 +125,27 @@ def test_warnings_and_refusals(log, tmp_path):
     assert any("uniformly" in said for said in tg.evaluate_log(skewed, policy=path, replays=2).warnings)
 
 
+def test_wrong_propensities_are_told(log, tmp_path):
+    """Weights of right ones are 1 on average. The chi-square test finds 7% more of one arm of five, of 20,000 rows;
+    equal counts of a log that says it was not uniform are none the less.
+    """
+    assert not tg.evaluate_log(log, target=TARGET).warnings
+    swapped = {**log, "propensity": np.full(5000, 0.5)}
+    assert any("on average in place of 1" in said for said in tg.evaluate_log(swapped, target=TARGET).warnings)
+    path = tmp_path / "policy.json"
+    tg.write_policy(path, tg.Thompson(), problem=tg.BernoulliBandit(arms=5), horizon=5)
+    rows = {"arm": np.repeat(np.arange(5), [4280, 3930, 3930, 3930, 3930]), "reward": np.tile([0, 1], 10_000)}
+    fair = {"arm": np.tile(np.arange(5), 40), "reward": np.tile([0, 1], 100)}
+    for given, told in (
+        (rows, True),
+        (fair, False),
+        ({**fair, "propensity": np.tile([0.6, 0.1, 0.1, 0.1, 0.1], 40)}, True),
+        ({**fair, "propensity": np.full(200, 0.2)}, False),
+    ):
+        warnings = tg.evaluate_log(given, policy=path, replays=2).warnings
+        assert any("not drawn uniformly" in said for said in warnings) == told
+
+
 def test_decisions_that_wait_for_their_reward_are_left_out():
     columns = {"arm": ["a", "b", "a", "b", "a"], "reward": [1.0, 0.0, None, 1.0, None], "propensity": [0.5] * 5}
     kept = {name: [values[row] for row in (0, 1, 3)] for name, values in columns.items()}

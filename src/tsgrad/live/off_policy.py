@@ -14,6 +14,8 @@ from tsgrad.live.log import names as arm_names
 from tsgrad.live.replay import replayed
 
 SMALL_PROPENSITY = 0.001
+DOUBTFUL_Z = 4.0  # standard errors by which the mean weight may differ from 1: more by chance once in 16,000 logs
+ROUNDING = 1e-3  # of propensities in files
 
 
 def evaluate_log(
@@ -67,7 +69,8 @@ def evaluate_log(
         raise BadInput("target or policy must be given, one of the two")
     if policy is not None:
         seed = check_count("seed", seed, least=0, most=2**64 - 1)
-        found = replayed(policy, names, played, rewards, check_count("replays", replays, least=2), seed)
+        logged = _propensities(table, propensity) if propensity in table else None
+        found = replayed(policy, names, played, rewards, logged, check_count("replays", replays, least=2), seed)
     else:
         logged = _propensities(table, propensity)
         found = _weighted(_shares(target, names, len(rewards)), played, rewards, logged, reward_model)
@@ -129,6 +132,7 @@ def _weighted(shares: FloatArray, played: Any, rewards: FloatArray, logged: Floa
         warnings.append(f"The smallest propensity is {np.min(logged):.2g}: a single row can decide these estimates.")
     if effective < 100 or effective < 0.01 * len(rewards):
         warnings.append(f"The log is worth {effective:.0f} rows of this policy: intervals are too narrow, if anything.")
+    warnings += _doubtful(weights)
     warnings += few_rewards(int(np.count_nonzero(plain)))
     estimates = {
         "inverse propensity": _mean(plain),
@@ -139,6 +143,17 @@ def _weighted(shares: FloatArray, played: Any, rewards: FloatArray, logged: Floa
         estimates = {name: Estimate.of_rate(*one[:2], effective) for name, one in estimates.items()}
         estimates["inverse propensity"] = _weighted_rate(weights, rewards, estimates["inverse propensity"])
     return LogEstimate(estimates, len(rewards), effective, tuple(warnings))
+
+
+def _doubtful(weights: FloatArray) -> list[str]:
+    """A warning, where weights are not 1 on average: they are if arms were chosen with the chances that were logged."""
+    mean, error = float(np.mean(weights)), float(np.std(weights, ddof=1) / np.sqrt(len(weights)))
+    if abs(mean - 1) <= DOUBTFUL_Z * error + ROUNDING:
+        return []
+    return [
+        f"Weights are {mean:.3g} on average in place of 1 (s.e. {error:.2g}): arms were not chosen with these"
+        " propensities, or some that the policy plays could not be; the estimates are biased."
+    ]
 
 
 def _weighted_rate(weights: FloatArray, rewards: FloatArray, found: Estimate) -> Estimate:

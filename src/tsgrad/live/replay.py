@@ -14,6 +14,8 @@ from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput
 from tsgrad.live.estimates import Estimate, LogEstimate, are_rates, few_rewards
 
+SAME = 0.01  # relative: propensities in files are rounded
+UNLIKELY = 1e-4  # a chance below which counts of arms were not drawn uniformly
 MOST_SHARED = 0.9  # beyond which replays are too much alike for their spread to tell what one of them varies by
 
 
@@ -24,8 +26,12 @@ class Replayed(NamedTuple):
     average: float
 
 
-def replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays: int, seed: int) -> LogEstimate:
-    """A policy file on a log: names of arms, which of them was played and what it paid; axes [rows]."""
+def replayed(
+    policy: Any, names: Any, played: Any, rewards: FloatArray, logged: FloatArray | None, replays: int, seed: int
+) -> LogEstimate:
+    """A policy file on a log: names of arms, which of them was played, what it paid, and with which propensity it was
+    chosen, where that is known; axes [rows].
+    """
     from tsgrad_runtime import read_artefact
 
     artefact = read_artefact(policy)
@@ -35,8 +41,7 @@ def replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays:
     warnings = []
     offered = np.isin(names[played], artefact.arms)
     counts = np.bincount(played[offered], minlength=len(names))[[name in artefact.arms for name in names]]
-    expected = counts.sum() / len(counts)
-    if np.any(np.abs(counts - expected) > 5 * np.sqrt(expected)):
+    if not _uniform(counts, None if logged is None else logged[offered]):
         warnings.append("Arms of the log were not drawn uniformly: replay is biased.")
     chosen, paid = names[played][offered].tolist(), rewards[offered]
     generator = np.random.default_rng(seed)
@@ -53,6 +58,15 @@ def replayed(policy: Any, names: Any, played: Any, rewards: FloatArray, replays:
     used = np.unique(np.concatenate([one.rows for one in done]))
     warnings += few_rewards(int(np.count_nonzero(paid[used])))
     return LogEstimate({"replay": _estimate(done, paid)}, len(rewards), length, tuple(warnings))
+
+
+def _uniform(counts: Any, logged: FloatArray | None) -> bool:
+    """Whether arms were drawn uniformly: their propensities are the same, or else their counts [K] within chance."""
+    from scipy import stats
+
+    if logged is not None:
+        return bool(np.ptp(logged) <= SAME * np.max(logged))
+    return len(counts) < 2 or float(stats.chisquare(counts).pvalue) > UNLIKELY
 
 
 def _one_replay(
