@@ -35,23 +35,31 @@ def test_scenarios_are_what_they_say(problem):
 
 
 def test_every_kind_of_scenario_is_there_for_a_trained_policy():
-    """With three arms two can go, two more can come, and the clock may be told or not."""
-    problem = tg.GaussianBandit(arms=3, noise_std=[0.5, 1.0, 2.0])
+    """With four arms two can go, two more can come, and the clock may be told or not."""
+    problem = tg.GaussianBandit(arms=4, noise_std=[0.5, 1.0, 2.0, 3.0])
     found = {one.said: one for one in scenarios(problem, 10, policy=tg.ReshapedThompson(problem))}
     assert len(found) == 19
     more = found["Two arms more, like the last ones"]
-    np.testing.assert_array_equal(more.problem.noise_std, [0.5, 1.0, 2.0, 1.0, 2.0])
-    np.testing.assert_array_equal(more.policy.log_precision_ratio[3:], more.policy.log_precision_ratio[1:3])
+    np.testing.assert_array_equal(more.problem.noise_std, [0.5, 1.0, 2.0, 3.0, 2.0, 3.0])
+    np.testing.assert_array_equal(more.policy.log_precision_ratio[4:], more.policy.log_precision_ratio[2:4])
     fewer = found["Two arms fewer, the last ones"].conditions.mask(10)
-    assert fewer[:, 0].all()
-    assert not fewer[:, 1:].any()
+    assert fewer[:, :2].all()
+    assert not fewer[:, 2:].any()
     early = found["Stopped half way, unknown to the policy"]
     assert (early.horizon, early.policy.horizon) == (5, 10)
     assert found["Rewards 2 steps later than planned"].conditions.delay.tolist() == [0, 0, 1]
 
 
+def test_one_arm_alone_is_no_scenario_and_shifts_are_said_as_they_are():
+    """Of Beta(0.5, 20), arms have a mean of 0.024 and a standard deviation of 0.033: they can't be lower by that."""
+    said = [one.said for one in scenarios(tg.BernoulliBandit(alpha=0.5, beta=20.0, arms=3), 10)]
+    assert "Two arms fewer, the last ones" not in said
+    assert "Arms lower by 0.66 standard deviations, as far as there is room" in said
+    assert "Arms higher by a standard deviation" in said
+
+
 def test_policies_that_know_arms_by_number_have_no_more_of_them():
-    problem = tg.BernoulliBandit(arms=3)
+    problem = tg.BernoulliBandit(arms=4)
     said = {one.said for one in scenarios(problem, 10, policy=tg.RL2(problem, hidden=2))}
     assert "Two arms fewer, the last ones" in said
     assert "Two arms more, like the last ones" not in said
@@ -117,9 +125,11 @@ def test_gains_are_those_of_comparisons():
         np.testing.assert_allclose((kept.gain, kept.standard_error), expected.difference("plain", "greedy"))
 
 
-@pytest.mark.parametrize(("gain", "word"), [(1.0, "a gain"), (0.1, "no clear gain"), (-1.0, "a loss")])
-def test_sentences_say_what_is_left(gain, word):
-    assert f": {word} of" in str(Kept("Half the horizon", 10.0, gain, 0.2))
+@pytest.mark.parametrize(
+    ("gain", "words"), [(1.0, "a gain of 1 "), (-0.1, "no clear gain: -0.1 "), (-1.0, "a loss of 1 (s.e. 0.2), 10.0%")]
+)
+def test_sentences_say_what_is_left(gain, words):
+    assert f": {words}" in str(Kept("Half the horizon", 10.0, gain, 0.2))
 
 
 def test_the_verdict_says_where_it_turns_into_a_loss():
@@ -127,6 +137,12 @@ def test_the_verdict_says_where_it_turns_into_a_loss():
     assert Robustness([assumed, good, bad]).verdict == "The gain turns into a loss in 1 of 2 scenarios: c."
     assert "In none of 1 scenarios" in Robustness([assumed, good]).verdict
     assert str(good).endswith("10.0% of the regret (30.0% as assumed).")
+    # Without a gain there is none to turn into a loss.
+    assert Robustness([bad, good]).verdict == "There is a loss even if all is as assumed."
+    nothing = Kept("N", 10.0, 0.1, 0.2, 0.3)
+    assert Robustness([nothing, good, bad]).verdict == (
+        "There is no clear gain even if all is as assumed, and a loss in 1 of 2 other scenarios: c."
+    )
 
 
 @pytest.mark.parametrize(

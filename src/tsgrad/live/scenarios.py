@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsgrad.checks import BadInput
+from tsgrad.live.truths import shift_made
 from tsgrad.policies import Policy, SamplingPolicy, prepared, with_arms
 from tsgrad.policies.own_clock import with_own_clock
 from tsgrad.problems import (
@@ -94,8 +95,10 @@ def _other_truths(model: Any, horizon: int, conditions: Conditions) -> Iterator[
         truth = Misspecified(truth=with_strength(model, factor), model=model)
         yield Scenario(f"Prior worth {said} what was assumed", truth, horizon, conditions)
     for said, side in (("lower", -1.0), ("higher", 1.0)):
-        truth = Misspecified(truth=with_shifted_means(model, side), model=model)
-        yield Scenario(f"Arms {said} by a standard deviation", truth, horizon, conditions)
+        shifted = with_shifted_means(model, side)
+        made = abs(shift_made(model, shifted))
+        by = "a standard deviation" if made > 0.995 else f"{made:.2g} standard deviations, as far as there is room"
+        yield Scenario(f"Arms {said} by {by}", Misspecified(truth=shifted, model=model), horizon, conditions)
     for said, factor in (("half of", 0.5), ("twice", 2.0)):
         noisy = with_noise(model, factor)
         if noisy is not None:
@@ -133,10 +136,10 @@ def _unaware(policy: Policy | None, users: int) -> Policy | None:
 
 
 def _without_last(conditions: Conditions, horizon: int, arms: int, fewer: int) -> Conditions | None:
-    """Conditions in which the last arms are missing; None where a step would have no arm left."""
+    """Conditions in which the last arms are missing; None where a step would have no arm left, or none a choice."""
     there = np.ones((horizon, arms), bool) if conditions.available is None else conditions.mask(horizon)
     kept = there & (np.arange(arms) < arms - fewer)
-    return _with(conditions, available=kept) if arms > fewer and kept.any(axis=1).all() else None
+    return _with(conditions, available=kept) if arms - fewer >= 2 and kept.any(axis=1).all() else None
 
 
 def lasting(conditions: Conditions, horizon: int, steps: int) -> Conditions:

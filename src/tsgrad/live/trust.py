@@ -10,6 +10,7 @@ from tsgrad.problems import AnyProblem
 from tsgrad.simulation import Conditions
 from tsgrad.training import Run
 
+UNCLEAR = "no clear gain"
 SURE = 2.0  # standard errors from which a gain or a loss is one
 
 
@@ -32,12 +33,14 @@ class Kept(NamedTuple):
         """Whether there is a gain beyond chance."""
         if self.gain > SURE * self.standard_error:
             return "a gain"
-        return "a loss" if self.gain < -SURE * self.standard_error else "no clear gain"
+        return "a loss" if self.gain < -SURE * self.standard_error else UNCLEAR
 
     def __str__(self) -> str:
         left = "" if self.share_assumed is None else f" ({self.share_assumed:.1%} as assumed)"
-        spread = f"{self.gain:.3g} (s.e. {self.standard_error:.2g})"
-        return f"{self.said}: {self.verdict} of {spread}, {self.share:.1%} of the regret{left}."
+        lost = self.verdict == "a loss"
+        gain, share = (abs(number) if lost else number for number in (self.gain, self.share))
+        amount = f"{gain:.3g} (s.e. {self.standard_error:.2g}), {share:.1%} of the regret{left}"
+        return f"{self.said}: {self.verdict}{':' if self.verdict == UNCLEAR else ' of'} {amount}."
 
 
 class Robustness(NamedTuple):
@@ -52,16 +55,21 @@ class Robustness(NamedTuple):
 
     @property
     def losses(self) -> list[Kept]:
-        """Where the gain turns into a loss."""
-        return [kept for kept in self.scenarios if kept.verdict == "a loss"]
+        """Where the gain turns into a loss, of the scenarios in which something is not as assumed."""
+        return [kept for kept in self.scenarios[1:] if kept.verdict == "a loss"]
 
     @property
     def verdict(self) -> str:
         """Where the gain turns into a loss, in a sentence."""
-        others = self.scenarios[1:]
+        assumed, others = self.scenarios[0], self.scenarios[1:]
         least = min(others, key=lambda kept: kept.share)
+        where = "; ".join(_in_a_sentence(kept.said) for kept in self.losses)
+        if assumed.verdict != "a gain":
+            also = (
+                f", and a loss in {len(self.losses)} of {len(others)} other scenarios: {where}" if self.losses else ""
+            )
+            return f"There is {assumed.verdict} even if all is as assumed{also}."
         if self.losses:
-            where = "; ".join(_in_a_sentence(kept.said) for kept in self.losses)
             return f"The gain turns into a loss in {len(self.losses)} of {len(others)} scenarios: {where}."
         return (
             f"In none of {len(others)} scenarios does the gain turn into a loss; least is left of it,"
