@@ -20,7 +20,7 @@ from tsgrad_runtime.ledger import Ledger
 RATES = dict(zip("abcd", [0.1, 0.2, 0.3, 0.4], strict=True))
 
 
-def play(experiment, steps, rates=RATES):
+def play(experiment, steps):
     """Five decisions a step, with their rewards."""
     generator, agent = np.random.default_rng(0), experiment.agent
     for _ in range(steps):
@@ -28,9 +28,19 @@ def play(experiment, steps, rates=RATES):
         made_now = [agent.propose(scene) for _ in range(5)]
         name = agent.artefact.name
         experiment.append([Event("decision", 1.0, one.id, one.arm, one.propensity, policy=name) for one in made_now])
-        paid = [float(generator.random() < rates[one.arm]) for one in made_now]
+        paid = [float(generator.random() < RATES[one.arm]) for one in made_now]
         rewards = [Event("reward", 2.0, one.id, reward=value) for one, value in zip(made_now, paid, strict=True)]
         experiment.append(rewards)
+
+
+def show_all(experiment, users, rates):
+    """Every arm to so many users, in turn: agents of ledgers draw their own seeds, and this has none."""
+    generator, name = np.random.default_rng(0), experiment.agent.artefact.name
+    for number in range(users):
+        for arm, rate in rates.items():
+            decided = Event("decision", 1.0, f"{arm}{number}", arm, 1 / len(rates), policy=name)
+            paid = Event("reward", 2.0, decided.decision, reward=float(generator.random() < rate))
+            experiment.append([decided, paid])
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +255,7 @@ def test_a_ledger_of_few_arms_keeps_a_prior_that_it_agrees_with(rare, tmp_path):
     """Arms from the deployed prior, as it is: a policy for the prior that fits these four best would be worse."""
     rates = dict(zip("abcd", np.random.default_rng(0).beta(2.0, 98.0, 4), strict=True))
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    play(Experiment(read_artefact(rare / "run.json"), ledger), 20, rates)
+    show_all(Experiment(read_artefact(rare / "run.json"), ledger), 25, rates)
     found = tg.retune(rare / "run", ledger, out=tmp_path / "next", training=SHORT, episodes=256)
     ledger.close()
     np.testing.assert_array_equal(found.run.problem.model.alpha, 2.0)
@@ -255,13 +265,33 @@ def test_a_ledger_of_few_arms_keeps_a_prior_that_it_agrees_with(rare, tmp_path):
 def test_a_ledger_that_contradicts_the_prior_brings_a_better_one(rare, tmp_path):
     """Rates twenty times as high as was assumed: the new prior is a gain by itself, whatever was trained."""
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    play(Experiment(read_artefact(rare / "run.json"), ledger), 80, dict(zip("abcd", [0.2, 0.3, 0.5, 0.7], strict=True)))
+    show_all(
+        Experiment(read_artefact(rare / "run.json"), ledger), 50, dict(zip("abcd", [0.2, 0.3, 0.5, 0.7], strict=True))
+    )
     found = tg.retune(rare / "run", ledger, out=tmp_path / "next", training=SHORT, episodes=1024)
     ledger.close()
     assert found.departure == 0.005
     assert found.gain.sure
     assert found.replaces
     assert "rejects the deployed prior" in str(found)
+
+
+def test_the_page_says_what_to_deploy_and_why(deployed, tmp_path, monkeypatch, capsys):
+    arguments = ("retune", deployed / "run", "--ledger", f"sqlite:///{deployed}/ledger.db", "--out", tmp_path / "next")
+    code = tsgrad(monkeypatch, *arguments, "--iterations", 1, "--episodes", 64)
+    printed = capsys.readouterr().out
+    page = (tmp_path / "next" / "retuned.html").read_text()
+    assert f"Report: {tmp_path / 'next' / 'retuned.html'}" in printed
+    assert ("Keep the deployed policy" if code else "Deploy the new policy") in page
+    for words in (
+        "The ledger does not contradict the deployed prior",
+        "playing all arms equally often would have earned",
+        "On the arms of the ledger, as far as it tells",
+        "fitted to the ledger alone",
+        "Meta-parameters, before and after",
+    ):
+        assert words in page
+    assert "<svg" in page
 
 
 def test_retuning_refuses_arms_with_priors_of_their_own(deployed, tmp_path):
