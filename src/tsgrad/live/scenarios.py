@@ -13,6 +13,7 @@ from tsgrad.policies.own_clock import with_own_clock
 from tsgrad.problems import (
     AnyProblem,
     DriftingArms,
+    IndependentArms,
     Misspecified,
     UncertainPrior,
     check_varies,
@@ -79,6 +80,7 @@ def scenarios(
             walk = deviations / np.sqrt(users) * drift_spread(model)
             if not _drifts(problem.truth):
                 break
+            assert isinstance(problem.truth, IndependentArms)
             drifting = Misspecified(truth=DriftingArms(base=problem.truth, step_std=walk), model=model)
             yield Scenario(f"Arms drift, by {said} in all", drifting, horizon, conditions)
 
