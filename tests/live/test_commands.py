@@ -11,6 +11,7 @@ import tsgrad as tg
 from tsgrad import cli
 from tsgrad.live import retuning
 from tsgrad.live.export import exported
+from tsgrad.live.trust import Kept, Robustness
 from tsgrad.registry import from_data
 from tsgrad_runtime import read_artefact
 from tsgrad_runtime.events import Event
@@ -292,6 +293,14 @@ def test_the_page_says_what_to_deploy_and_why(deployed, tmp_path, monkeypatch, c
     ):
         assert words in page
     assert "<svg" in page
+
+
+def test_robustness_writes_its_picture(deployed, monkeypatch, capsys):
+    found = Robustness([Kept("As assumed", 10.0, 3.0, 0.2), Kept("Rewards late", 10.0, 1.0, 0.2, 0.3)])
+    monkeypatch.setattr("tsgrad.live.robustness", lambda *_, **__: found)
+    assert not tsgrad(monkeypatch, "robustness", deployed / "run")
+    assert "In none of 1 scenarios" in capsys.readouterr().out
+    assert (deployed / "run" / "figures" / "robustness.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_retuning_refuses_arms_with_priors_of_their_own(deployed, tmp_path):

@@ -83,10 +83,10 @@ def gains_picture(gains: Mapping[str, tuple[float, float]]) -> Picture:
     @styled
     def drawn(width: Width) -> Figure:
         figure, (axes,) = panels(width, height=0.75 + 0.3 * len(gains))
-        for place, (gain, reach) in enumerate(reversed(gains.values())):
+        for place, (gain, reach) in enumerate(list(gains.values())[::-1]):
             axes.errorbar(gain, place, xerr=reach, color=ACCENT, marker="o", elinewidth=1.0)
         axes.axvline(0, color=INK, linewidth=0.8)
-        axes.set_yticks(np.arange(len(gains)), [_wrapped(said) for said in reversed(gains)], multialignment="right")
+        axes.set_yticks(np.arange(len(gains)), [_wrapped(said) for said in list(gains)[::-1]], multialignment="right")
         axes.set(xlabel="less regret, with 95% confidence interval", ylim=(-0.7, len(gains) - 0.3))
         axes.spines["left"].set_visible(False)
         return figure
