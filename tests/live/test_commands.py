@@ -11,6 +11,7 @@ import tsgrad as tg
 from tsgrad import cli
 from tsgrad.live import retuning
 from tsgrad.live.export import exported
+from tsgrad.live.trust import Kept, Robustness
 from tsgrad.registry import from_data, to_data
 from tsgrad_runtime import read_artefact
 from tsgrad_runtime.connections import GuardedProtocol
@@ -32,6 +33,16 @@ def play(experiment, steps, rates=RATES):
         paid = [float(generator.random() < rates[one.arm]) for one in made_now]
         rewards = [Event("reward", 2.0, one.id, reward=value) for one, value in zip(made_now, paid, strict=True)]
         experiment.append(rewards)
+
+
+def show_all(experiment, users, rates):
+    """Every arm to so many users, in turn: agents of ledgers draw their own seeds, and this has none."""
+    generator, name = np.random.default_rng(0), experiment.agent.artefact.name
+    for number in range(users):
+        for arm, rate in rates.items():
+            decided = Event("decision", 1.0, f"{arm}{number}", arm, 1 / len(rates), policy=name)
+            paid = Event("reward", 2.0, decided.decision, reward=float(generator.random() < rate))
+            experiment.append([decided, paid])
 
 
 @pytest.fixture(scope="module")
@@ -296,7 +307,7 @@ def test_a_ledger_of_few_arms_keeps_a_prior_that_it_agrees_with(rare, tmp_path):
     """Arms from the deployed prior, as it is: a policy for the prior that fits these four best would be worse."""
     rates = dict(zip("abcd", np.random.default_rng(0).beta(2.0, 98.0, 4), strict=True))
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    play(Experiment(read_artefact(rare / "run.json"), ledger), 20, rates)
+    show_all(Experiment(read_artefact(rare / "run.json"), ledger), 25, rates)
     found = tg.retune(rare / "run", ledger, out=tmp_path / "next", training=SHORT, episodes=256)
     ledger.close()
     np.testing.assert_array_equal(found.run.problem.model.alpha, 2.0)
@@ -306,13 +317,41 @@ def test_a_ledger_of_few_arms_keeps_a_prior_that_it_agrees_with(rare, tmp_path):
 def test_a_ledger_that_contradicts_the_prior_brings_a_better_one(rare, tmp_path):
     """Rates twenty times as high as was assumed: the new prior is a gain by itself, whatever was trained."""
     ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
-    play(Experiment(read_artefact(rare / "run.json"), ledger), 80, dict(zip("abcd", [0.2, 0.3, 0.5, 0.7], strict=True)))
+    show_all(
+        Experiment(read_artefact(rare / "run.json"), ledger), 50, dict(zip("abcd", [0.2, 0.3, 0.5, 0.7], strict=True))
+    )
     found = tg.retune(rare / "run", ledger, out=tmp_path / "next", training=SHORT, episodes=1024)
     ledger.close()
     assert found.departure == 0.005
     assert found.gain.sure
     assert found.replaces
     assert "rejects the deployed prior" in str(found)
+
+
+def test_the_page_says_what_to_deploy_and_why(deployed, tmp_path, monkeypatch, capsys):
+    arguments = ("retune", deployed / "run", "--ledger", f"sqlite:///{deployed}/ledger.db", "--out", tmp_path / "next")
+    code = tsgrad(monkeypatch, *arguments, "--iterations", 1, "--episodes", 64)
+    printed = capsys.readouterr().out
+    page = (tmp_path / "next" / "retuned.html").read_text()
+    assert f"Report: {tmp_path / 'next' / 'retuned.html'}" in printed
+    assert ("Keep the deployed policy" if code else "Deploy the new policy") in page
+    for words in (
+        "The ledger does not contradict the deployed prior",
+        "playing all arms equally often would have earned",
+        "On the arms of the ledger, as far as it tells",
+        "fitted to the ledger alone",
+        "Meta-parameters, before and after",
+    ):
+        assert words in page
+    assert "<svg" in page
+
+
+def test_robustness_writes_its_picture(deployed, monkeypatch, capsys):
+    found = Robustness([Kept("As assumed", 10.0, 3.0, 0.2), Kept("Rewards late", 10.0, 1.0, 0.2, 0.3)])
+    monkeypatch.setattr("tsgrad.live.robustness", lambda *_, **__: found)
+    assert not tsgrad(monkeypatch, "robustness", deployed / "run")
+    assert "In none of 1 scenarios" in capsys.readouterr().out
+    assert (deployed / "run" / "figures" / "robustness.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_retuning_refuses_arms_with_priors_of_their_own(deployed, tmp_path):

@@ -10,7 +10,7 @@ from tsgrad.live.scenarios import delayed, lasting, scenarios
 from tsgrad.live.trust import Kept, Robustness
 from tsgrad.policies import Bonus, ReshapedGaussian
 from tsgrad.policies.own_clock import with_own_clock
-from tsgrad.problems import drift_spread, with_noise, with_shifted_means, with_strength
+from tsgrad.problems import UncertainPrior, drift_spread, with_noise, with_shifted_means, with_strength
 
 pytestmark = pytest.mark.formulas
 
@@ -48,6 +48,25 @@ def test_every_kind_of_scenario_is_there_for_a_trained_policy():
     early = found["Stopped half way, unknown to the policy"]
     assert (early.horizon, early.policy.horizon) == (5, 10)
     assert found["Rewards 2 steps later than planned"].conditions.delay.tolist() == [0, 0, 1]
+
+
+def test_scenarios_of_an_uncertain_prior_change_one_thing():
+    """Priors stay as many as they were; none of the scenarios takes the model for the truth."""
+    model = tg.GaussianBandit(arms=4, noise_std=1.0)
+    rows = np.array([[0.0, 0.3, 1.0], [1.0, 3.0, 1.0]])
+    problem = tg.Misspecified(truth=UncertainPrior(base=model, values=rows), model=model)
+    policy = tg.Thompson()
+    found = {one.said: one.problem for one in scenarios(problem, 10, policy=policy, reference=policy)}
+    assert len(found) == 19
+    strong = found["Prior worth four times what was assumed"].truth
+    np.testing.assert_allclose(strong.values, rows * [1.0, 0.5, 1.0])
+    np.testing.assert_allclose(found["Arms higher by a standard deviation"].truth.values[:, 0], [0.3, 4.0])
+    np.testing.assert_allclose(found["Noise twice what was assumed"].truth.base.noise_std, 2.0)
+    assert found["Two arms more, like the last ones"].truth.arms == 6
+    for said, one in found.items():
+        truth = one.truth.base if "drift" in said else one.truth
+        assert isinstance(truth, UncertainPrior), said
+        assert not isinstance(one.model, UncertainPrior)
 
 
 def test_one_arm_alone_is_no_scenario_and_shifts_are_said_as_they_are():

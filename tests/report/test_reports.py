@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from html import escape
 
 import numpy as np
 import pytest
@@ -115,10 +116,11 @@ def test_what_a_manager_asks_comes_first(report, run_folder):
     assert earned.startswith("Over 20 decisions the trained policy earns ")
     assert "a lift of" in earned
     assert assumed.startswith("The arms are arm 0, arm 1, arm 2. It is assumed that an arm will pay from −1.64 to 1.64")
-    assert wrong == "And if that is wrong? `tsgrad robustness` says what is left of the gain."
+    assert wrong.startswith("And if that is wrong? This page has not tried: `tsgrad report ")
+    assert f"`tsgrad report {run_folder} --robustness`" in wrong
     assert summary.blocks[1].name == "traffic"
     page = render(report)
-    assert page.index("In short") < page.index("Warnings")
+    assert page.index("In short") < page.index(escape(report.headline)) < page.index("Warnings")
 
 
 def test_names_of_arms_must_be_as_many_as_there_are():

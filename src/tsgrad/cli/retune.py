@@ -25,6 +25,7 @@ def retune(
     Exit code 1 if it is no better than the policy deployed. Where it was stopped, the same command goes on.
     """
     from tsgrad.live import retune as run_retuning
+    from tsgrad.report import write_retuning_report
 
     asked: dict[str, Any] = {"iterations": iterations, "episodes": episodes}
     given = {name: value for name, value in asked.items() if value is not None}
@@ -36,6 +37,7 @@ def retune(
         typer.echo(stopped, err=True)
         raise typer.Exit(INTERRUPTED) from None
     typer.echo(str(found))
+    typer.echo(f"Report: {write_retuning_report(found, out)}")
     if not found.replaces:
         raise typer.Exit(1)
     typer.echo(f"Policy: {out / 'next.json'}")

@@ -8,8 +8,10 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, needs_extra
+from tsgrad.live.estimates import LogEstimate
 from tsgrad.live.export import exported
 from tsgrad.live.families import ArmFamily
+from tsgrad.live.off_policy import evaluate_log
 from tsgrad.problems import IndependentArms, Problem
 from tsgrad.registry import to_data
 from tsgrad_runtime.artefact import read_artefact
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 class Recorded(NamedTuple):
     """A ledger, read for retuning: name and content of the policy that decided last, the names of its arms in their
-    order, and which arm paid what; axes [rewards].
+    order, and which arm paid what, chosen with which probability where that is known; axes [rewards].
     """
 
     policy: str
@@ -28,11 +30,20 @@ class Recorded(NamedTuple):
     arms: tuple[str, ...]
     arm: Any
     reward: FloatArray
+    propensity: list[float | None]
 
     @property
     def log(self) -> dict[str, Any]:
         """As `fit_prior` reads it."""
         return {"arm": self.arm, "reward": self.reward}
+
+    def equal_shares(self) -> LogEstimate | None:
+        """What playing all arms equally often would have earned; None without propensities, or an arm never played."""
+        played = set(self.arm.tolist())
+        if None in self.propensity or played != set(self.arms) or len(self.reward) < 2:
+            return None
+        target = dict.fromkeys(self.arms, 1 / len(self.arms))
+        return evaluate_log({**self.log, "propensity": self.propensity}, target=target)
 
     def worlds(self, law: ArmFamily, parameters: Sequence[float]) -> IndependentArms:
         """The bandit whose prior is what is now known of these very arms: their rewards, under a prior."""
@@ -74,7 +85,8 @@ def recorded(ledger: "Ledger", folder: Path) -> Recorded:
             f" {len(agent.arms) - len(gone)} arms"
         )
     arm, reward = (np.array([table[column][row] for row in rows]) for column in ("arm", "reward"))
-    return Recorded(name, content, agent.artefact.arms, arm, reward)
+    chances = [table["propensity"][row] for row in rows]
+    return Recorded(name, content, agent.artefact.arms, arm, reward, chances)
 
 
 def check_alike(model: Problem) -> None:

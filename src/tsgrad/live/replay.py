@@ -69,9 +69,7 @@ def _uniform(counts: Any, logged: FloatArray | None) -> bool:
     return len(counts) < 2 or float(stats.chisquare(counts).pvalue) > UNLIKELY
 
 
-def _one_replay(
-    artefact: Any, chosen: list[str], paid: FloatArray, order: FloatArray, *, seed: int, number: int
-) -> Replayed:
+def _one_replay(artefact: Any, chosen: list[str], paid: FloatArray, order: Any, *, seed: int, number: int) -> Replayed:
     from tsgrad_runtime import Agent
     from tsgrad_runtime.events import Event
 
@@ -99,10 +97,9 @@ def _one_replay(
 
 def _steps(artefact: Any) -> list[int]:
     """The step of every user of an experiment, from 0 on."""
-    users = np.arange(artefact.horizon)
     if artefact.conditions is None:
-        return users.tolist()
-    steps: list[int] = np.searchsorted(artefact.conditions.ends, users, side="right").tolist()
+        return list(range(artefact.horizon))
+    steps: list[int] = np.searchsorted(artefact.conditions.ends, np.arange(artefact.horizon), side="right").tolist()
     return steps
 
 

@@ -11,6 +11,7 @@ from tsgrad.checks import BadInput, check_choice, check_path, check_type, needs_
 from tsgrad.evaluate import compare
 from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.live.departure import departure_p_value
+from tsgrad.live.estimates import LogEstimate
 from tsgrad.live.families import ArmFamily
 from tsgrad.live.fit import FAMILIES, FittedPrior, fit_prior
 from tsgrad.live.recorded import check_alike, recorded
@@ -21,7 +22,7 @@ from tsgrad.training import Run, RunFolder, resume, train
 if TYPE_CHECKING:
     from tsgrad_runtime.ledger import Ledger
 
-RESULT = "retuned.md"  # written last
+RESULT = "retuned.md"  # written last; the command makes a page of the same
 SURE = 2.0  # standard errors from which a gain or a loss is one
 LEVEL = 0.01  # of the test by which a ledger rejects the deployed prior: how often it does so wrongly
 
@@ -59,6 +60,9 @@ class Retuned(NamedTuple):
         uncertain_gain: where priors are drawn from what the fit to the ledger leaves open.
         recorded_gain: on the ledger's own arms; expected rewards are drawn from what the recorded ones leave open.
         before: the run whose policy is deployed.
+        equal_shares: what the ledger says playing all arms equally often would have earned, by its propensities; None
+            where it has none, or an arm was never played.
+        earned: the mean reward of the decisions that it recorded.
 
     """
 
@@ -70,6 +74,8 @@ class Retuned(NamedTuple):
     uncertain_gain: Gain
     recorded_gain: Gain
     before: Run
+    equal_shares: LogEstimate | None
+    earned: float
 
     @property
     def prior_stands(self) -> bool:
@@ -82,8 +88,8 @@ class Retuned(NamedTuple):
         prior = "deployed prior" if self.prior_stands else "prior fitted to the ledger"
         return {
             f"With the {prior}": self.gain,
-            "With priors drawn from what the ledger leaves open": self.uncertain_gain,
-            "On the arms that the ledger recorded, as far as their rewards tell": self.recorded_gain,
+            "With priors that the ledger leaves open": self.uncertain_gain,
+            "On the arms of the ledger, as far as it tells": self.recorded_gain,
         }
 
     @property
@@ -92,6 +98,18 @@ class Retuned(NamedTuple):
         if self.prior_stands:
             return f"The ledger does not contradict the deployed prior (p = {self.departure:.2g}), which is kept."
         return f"The ledger rejects the deployed prior (p = {self.departure:.2g}): one that is fitted to it follows."
+
+    @property
+    def decided(self) -> str:
+        """What the recorded decisions say themselves, in a sentence."""
+        own = f"The decisions in the ledger earned {self.earned:.3g} each"
+        if self.equal_shares is None:
+            return f"{own}. It can't tell what others would have: propensities are missing, or arms were never played."
+        estimate = self.equal_shares.estimates["self-normalised"]
+        low, high = estimate.interval
+        return (
+            f"{own}; playing all arms equally often would have earned {estimate.value:.3g} ({low:.3g} to {high:.3g})."
+        )
 
     @property
     def changes(self) -> dict[str, str]:
@@ -110,6 +128,7 @@ class Retuned(NamedTuple):
                 f"The new policy {verdict}.",
                 self.why,
                 *(f"{where}: {gain}" for where, gain in self.comparisons.items()),
+                self.decided,
                 f"What changed, in the prior: {self.changes['prior']}",
                 f"and in the policy: {self.changes['policy']}",
                 f"The prior that fits the ledger best: {self.fit}",
@@ -155,7 +174,8 @@ def retune(
         episodes: on which the two policies are compared, in each of three ways.
 
     Returns:
-        The result, which is also written to `retuned.md` in the new folder.
+        The result, which is also written to `retuned.md` in the new folder. `tsgrad retune` makes a page of it, too:
+        `retuned.html`.
 
     Raises:
         BadInput: if `folder` is no finished run, or not that of the policy that decided last in the ledger; its problem
@@ -210,7 +230,8 @@ def retune(
         gain, (problem.truth, fit.uncertain(arms=model.arms).truth, past.worlds(fit.law, parameters))
     )
     replaces = assumed.sure and uncertain.no_loss and known.no_loss
-    retuned = Retuned(fit, departure, run, replaces, assumed, uncertain, known, before)
+    earned = float(np.mean(past.reward))
+    retuned = Retuned(fit, departure, run, replaces, assumed, uncertain, known, before, past.equal_shares(), earned)
     if retuned.replaces:
         lineage = [{**run.provenance, "from": past.policy}, *past.content.get("lineage", [])]
         write_json(out / "next.json", "policy", run.content(arms=past.arms, lineage=lineage))

@@ -1,18 +1,21 @@
 """What may differ from what a policy was trained for: prior, noise, horizon, arms, delays, drift."""
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tsgrad.checks import BadInput
-from tsgrad.live.truths import shift_made
+from tsgrad.live.truths import shift_made, varied, with_truths_arms
 from tsgrad.policies import Policy, SamplingPolicy, prepared, with_arms
 from tsgrad.policies.own_clock import with_own_clock
 from tsgrad.problems import (
     AnyProblem,
     DriftingArms,
+    IndependentArms,
     Misspecified,
+    UncertainPrior,
     check_varies,
     drift_spread,
     has_variations,
@@ -57,7 +60,7 @@ def scenarios(
         # No kernel plays them: as a pair of truth and model, what is compiled serves for other truths, too.
         problem = Misspecified(truth=problem.truth, model=model)
     yield Scenario("As assumed", problem, horizon, conditions)
-    yield from _other_truths(model, horizon, conditions)
+    yield from _other_truths(problem, horizon, conditions)
     for said, factor in (("Stopped half way", 0.5), ("Run on for as long again", 2.0)):
         steps = max(int(horizon * factor), 1)
         other = lasting(conditions, horizon, steps)
@@ -66,7 +69,7 @@ def scenarios(
             users = conditions.users(horizon)
             unaware, plain = (_unaware(one, users) for one in (policy, reference))
             yield Scenario(f"{said}, unknown to the policy", problem, steps, other, unaware, plain)
-    yield from _other_arms(problem, model, horizon, conditions, policy)
+    yield from _other_arms(problem, horizon, conditions, policy)
     late = sorted({min(max(1, round(share * horizon)), MOST_STEPS_LATER) for share in LATER})
     for steps in late:
         said = f"Rewards {steps} {'steps' if steps > 1 else 'step'} later than planned"
@@ -75,7 +78,10 @@ def scenarios(
     if conditions.every_user or (conditions.allocation == "independent" and users <= MOST_LISTED_USERS):
         for said, deviations in DRIFTS.items():
             walk = deviations / np.sqrt(users) * drift_spread(model)
-            drifting = Misspecified(truth=DriftingArms(base=model, step_std=walk), model=model)
+            if not _drifts(problem.truth):
+                break
+            assert isinstance(problem.truth, IndependentArms)
+            drifting = Misspecified(truth=DriftingArms(base=problem.truth, step_std=walk), model=model)
             yield Scenario(f"Arms drift, by {said} in all", drifting, horizon, conditions)
 
 
@@ -90,26 +96,34 @@ def judged(problem: AnyProblem) -> Any:
     return problem.model
 
 
-def _other_truths(model: Any, horizon: int, conditions: Conditions) -> Iterator[Scenario]:
+def _drifts(truth: Any) -> bool:
+    """Whether arms of a truth can drift: of a bandit that scenarios are known for, or of several such."""
+    return isinstance(truth, UncertainPrior) or has_variations(truth)
+
+
+def _other_truths(problem: AnyProblem, horizon: int, conditions: Conditions) -> Iterator[Scenario]:
+    """Changes of the truth, where it is one that they are known for; the model is what policies believe in still."""
+    model = problem.model
+
+    def changed(said: str, change: Callable[[Any], Any]) -> Iterator[Scenario]:
+        truth = varied(problem.truth, change)
+        if truth is not None:
+            yield Scenario(said, Misspecified(truth=truth, model=model), horizon, conditions)
+
     for said, factor in FACTORS.items():
-        truth = Misspecified(truth=with_strength(model, factor), model=model)
-        yield Scenario(f"Prior worth {said} what was assumed", truth, horizon, conditions)
+        yield from changed(f"Prior worth {said} what was assumed", functools.partial(with_strength, factor=factor))
     for said, side in (("lower", -1.0), ("higher", 1.0)):
-        shifted = with_shifted_means(model, side)
-        made = abs(shift_made(model, shifted))
+        shift = functools.partial(with_shifted_means, deviations=side)
+        made = abs(shift_made(model, shift(model)))
         by = "a standard deviation" if made > 0.995 else f"{made:.2g} standard deviations, as far as there is room"
-        yield Scenario(f"Arms {said} by {by}", Misspecified(truth=shifted, model=model), horizon, conditions)
+        yield from changed(f"Arms {said} by {by}", shift)
     for said, factor in (("half of", 0.5), ("twice", 2.0)):
-        noisy = with_noise(model, factor)
-        if noisy is not None:
-            truth = Misspecified(truth=noisy, model=model)
-            yield Scenario(f"Noise {said} what was assumed", truth, horizon, conditions)
+        yield from changed(f"Noise {said} what was assumed", functools.partial(with_noise, factor=factor))
 
 
-def _other_arms(
-    problem: AnyProblem, model: Any, horizon: int, conditions: Conditions, policy: Policy | None
-) -> Iterator[Scenario]:
+def _other_arms(problem: AnyProblem, horizon: int, conditions: Conditions, policy: Policy | None) -> Iterator[Scenario]:
     """Two arms fewer, the last ones; two more, like the last ones, where the policy can play them."""
+    model = judged(problem)
     fewer = _without_last(conditions, horizon, model.arms, 2)
     if fewer is not None:
         yield Scenario("Two arms fewer, the last ones", problem, horizon, fewer)
@@ -122,7 +136,12 @@ def _other_arms(
         prepared(wider, more, conditions.users(horizon))
     except BadInput:
         return  # it knows its arms by their number
-    yield Scenario("Two arms more, like the last ones", more, horizon, conditions, wider)
+    truth = with_truths_arms(problem.truth, numbers)
+    if truth is None:
+        return
+    same = problem.truth is model
+    larger = more if same else Misspecified(truth=truth, model=more)
+    yield Scenario("Two arms more, like the last ones", larger, horizon, conditions, wider)
 
 
 def _unaware(policy: Policy | None, users: int) -> Policy | None:

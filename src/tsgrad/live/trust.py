@@ -109,7 +109,8 @@ def robustness(
     Raises:
         BadInput: if the problem is not a Gaussian, Bernoulli or Poisson bandit, or problem and horizon are not known.
 
-    `tsgrad.robustness(run)` takes some twenty seconds, most of them to compile. What it looks at:
+    `tsgrad.robustness(run)` takes some twenty seconds for Gaussian arms, two or three minutes for Bernoulli and Poisson
+    arms or under conditions, most of it to compile. What it looks at:
 
         >>> import tsgrad as tg
         >>> [scenario.said for scenario in scenarios(tg.GaussianBandit(arms=2), horizon=10)][:2]

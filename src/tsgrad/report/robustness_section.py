@@ -1,5 +1,7 @@
 """How far the gain can be trusted: what is left of it in every scenario, in a picture and a sentence each."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -73,6 +75,28 @@ def gain_by_scenario(found: Robustness, *, width: Width = "wide") -> Figure:
     axes.grid(axis="y", linewidth=0.6)
     axes.spines["left"].set_visible(False)
     return figure
+
+
+def gains_picture(gains: Mapping[str, tuple[float, float]]) -> Picture:
+    """Gains by where they were measured, each with the reach of its 95% interval to either side."""
+
+    @styled
+    def drawn(width: Width) -> Figure:
+        figure, (axes,) = panels(width, height=0.75 + 0.3 * len(gains))
+        for place, (gain, reach) in enumerate(list(gains.values())[::-1]):
+            axes.errorbar(gain, place, xerr=reach, color=ACCENT, marker="o", elinewidth=1.0)
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_yticks(np.arange(len(gains)), [_wrapped(said) for said in list(gains)[::-1]], multialignment="right")
+        axes.set(xlabel="less regret, with 95% confidence interval", ylim=(-0.7, len(gains) - 0.3))
+        axes.spines["left"].set_visible(False)
+        return figure
+
+    return Picture(
+        name="gains",
+        caption="How much less regret the new policy has. Left of zero it has more.",
+        alternative="Gains: " + "; ".join(f"{said}, {gain:.3g}" for said, (gain, _) in gains.items()) + ".",
+        draw=drawn,
+    )
 
 
 def _wrapped(said: str) -> str:

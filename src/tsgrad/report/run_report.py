@@ -126,11 +126,18 @@ def run_report(
                 TRAINED,
                 words,
                 played,
-                trust,
+                _not_tried(folder, problem) if trust is None else trust,
                 traffic_picture(problem, played, words.arms),
             )
         ],
     )
+
+
+def _not_tried(folder: Path, problem: AnyProblem) -> str:
+    """How to find out what is left of the gain where assumptions are wrong."""
+    if not has_scenarios(problem):
+        return "What is left of the gain then is not known for problems of this kind."
+    return f"This page has not tried: `tsgrad report {folder} --robustness` says here what is left of the gain."
 
 
 def _remark(comparison: Comparison, others: Rivals | None) -> str:

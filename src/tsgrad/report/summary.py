@@ -41,17 +41,19 @@ def summary_section(
     trained: str,
     words: Words,
     played: Episodes,
-    robustness: Robustness | None,
+    robustness: Robustness | str,
     traffic: Picture | None,
 ) -> Section:
-    """All of it in a few sentences, a table and the traffic of one experiment; `played` are the trained policy's."""
+    """All of it in a few sentences, a table and the traffic of one experiment; `played` are the trained policy's.
+
+    What is left of the gain where assumptions are wrong, or a sentence that says how to find out.
+    """
     users = conditions.users(comparison.horizon) + (0 if conditions.after is None else int(conditions.after))
     best = _best_reward(problem, conditions, users, played)
     paragraphs = [
         _lift(comparison, trained, best, users, words.unit),
         _assumed(problem, words),
-        "And if that is wrong? "
-        + ("`tsgrad robustness` says what is left of the gain." if robustness is None else robustness.verdict),
+        f"And if that is wrong? {robustness if isinstance(robustness, str) else robustness.verdict}",
     ]
     blocks: list[Table | Picture] = [_earnings(comparison, trained, best, words.unit)]
     if traffic is not None:

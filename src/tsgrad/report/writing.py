@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from tsgrad.checks import BadInput
+from tsgrad.live import Retuned
 from tsgrad.report.contents import Report
 from tsgrad.report.overview_report import overview_report
 from tsgrad.report.page import write_page
 from tsgrad.report.reproduction_report import reproduction_report
+from tsgrad.report.retuning_report import retuning_report
 from tsgrad.report.run_report import run_report
 from tsgrad.report.style import save_figure
 from tsgrad.report.sweep_report import sweep_report
@@ -53,6 +55,13 @@ def write_reproduction_report(folder: str | Path) -> Path:
 def write_sweep_report(folder: str | Path, *, figures: bool = False) -> Path:
     """Writes `report.html` into the folder of a finished sweep; with `figures`, also its figures into `figures/`."""
     return _write(sweep_report(folder), folder, figures=figures)
+
+
+def write_retuning_report(found: Retuned, folder: str | Path) -> Path:
+    """Writes `retuned.html`, what a retuning found, into the folder of the new run."""
+    path = Path(folder) / "retuned.html"
+    write_page(retuning_report(found), path)
+    return path
 
 
 def _write(report: Report, folder: str | Path, *, figures: bool) -> Path:
