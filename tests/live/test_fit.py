@@ -11,6 +11,7 @@ from scipy import integrate, optimize, special, stats
 import tsgrad as tg
 from tsgrad.live.families import BetaBinomial, GammaPoisson, Normal, Units
 from tsgrad.live.fit_picture import predicted_ranks
+from tsgrad.live.goodness import refitted
 from tsgrad.live.hierarchy import OverExperiments
 from tsgrad.live.levels import integrated
 from tsgrad.live.log import names, read_log
@@ -533,3 +534,10 @@ def test_the_problem_of_the_next_experiment_has_arms_of_any_level(law, middle):
     assert abs(moments.mean[0] - arms.mean()) < 5 * arms.std() / 1000
     squares = (arms - arms.mean()) ** 2
     assert abs(moments.std[0] ** 2 - squares.mean()) < 5 * squares.std() / 1000
+
+
+def test_searches_of_the_test_of_a_fit_warn_of_nothing():
+    """They go to levels whose exponentials overflow, as that of the fit itself does."""
+    units = Units(np.array([5.0, 8.0, 6.0]), np.array([2.0, 3.0, 5.0]), None, np.array([0, 0, 1]))
+    found = refitted(OverExperiments(GammaPoisson()), np.array([0.2, 0.4, np.log(300.0)]), np.eye(3), units)
+    assert np.isfinite(found).all()

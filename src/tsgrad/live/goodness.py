@@ -4,6 +4,7 @@ import numpy as np
 
 from tsgrad.arrays import FloatArray
 from tsgrad.live.families import Family, Units
+from tsgrad.live.likelihood import loss_of
 
 MOST_UNITS = 1000  # that are tested: what these can't tell is no reason to doubt a prior
 LOGS = 99  # drawn from the fit: with the log itself they are 100, so that p-values are whole percents
@@ -47,15 +48,16 @@ def refitted(law: Family, start: FloatArray, scale: FloatArray, units: Units) ->
     """
     from scipy import optimize
 
-    def loss(moved: FloatArray) -> float:
-        value = -law.log_likelihood(start + scale @ moved, units)
-        return value if np.isfinite(value) else 1e300
+    loss = loss_of(law, units)
+
+    def loss_there(moved: FloatArray) -> float:
+        return loss(start + scale @ moved)
 
     size = len(start)
     reach = np.full(size, _FARTHEST / max(1.0, float(np.linalg.norm(scale[1]))))
     options = {"eps": 1e-4, "gtol": 0.02, "ftol": 1e-12}
     bounds = optimize.Bounds(-reach, reach)
-    found = optimize.minimize(loss, np.zeros(size), method="L-BFGS-B", bounds=bounds, options=options)
+    found = optimize.minimize(loss_there, np.zeros(size), method="L-BFGS-B", bounds=bounds, options=options)
     return np.asarray(start + scale @ found.x, np.float64)
 
 
