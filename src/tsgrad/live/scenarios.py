@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tsgrad.checks import BadInput
-from tsgrad.live.truths import shift_made, varied, with_truths_arms
 from tsgrad.policies import Policy, SamplingPolicy, prepared, with_arms
 from tsgrad.policies.own_clock import with_own_clock
 from tsgrad.problems import (
     AnyProblem,
+    Context,
     DriftingArms,
     IndependentArms,
     Misspecified,
-    UncertainPrior,
     check_varies,
     drift_spread,
     has_variations,
@@ -78,7 +77,7 @@ def scenarios(
     if conditions.every_user or (conditions.allocation == "independent" and users <= MOST_LISTED_USERS):
         for said, deviations in DRIFTS.items():
             walk = deviations / np.sqrt(users) * drift_spread(model)
-            if not _drifts(problem.truth):
+            if not has_variations(problem.truth):
                 break
             assert isinstance(problem.truth, IndependentArms)
             drifting = Misspecified(truth=DriftingArms(base=problem.truth, step_std=walk), model=model)
@@ -96,17 +95,12 @@ def judged(problem: AnyProblem) -> Any:
     return problem.model
 
 
-def _drifts(truth: Any) -> bool:
-    """Whether arms of a truth can drift: of a bandit that scenarios are known for, or of several such."""
-    return isinstance(truth, UncertainPrior) or has_variations(truth)
-
-
 def _other_truths(problem: AnyProblem, horizon: int, conditions: Conditions) -> Iterator[Scenario]:
     """Changes of the truth, where it is one that they are known for; the model is what policies believe in still."""
     model = problem.model
 
     def changed(said: str, change: Callable[[Any], Any]) -> Iterator[Scenario]:
-        truth = varied(problem.truth, change)
+        truth = change(problem.truth) if has_variations(problem.truth) else None
         if truth is not None:
             yield Scenario(said, Misspecified(truth=truth, model=model), horizon, conditions)
 
@@ -114,7 +108,7 @@ def _other_truths(problem: AnyProblem, horizon: int, conditions: Conditions) -> 
         yield from changed(f"Prior worth {said} what was assumed", functools.partial(with_strength, factor=factor))
     for said, side in (("lower", -1.0), ("higher", 1.0)):
         shift = functools.partial(with_shifted_means, deviations=side)
-        made = abs(shift_made(model, shift(model)))
+        made = abs(_shift_made(model, shift(model)))
         by = "a standard deviation" if made > 0.995 else f"{made:.2g} standard deviations, as far as there is room"
         yield from changed(f"Arms {said} by {by}", shift)
     for said, factor in (("half of", 0.5), ("twice", 2.0)):
@@ -136,7 +130,7 @@ def _other_arms(problem: AnyProblem, horizon: int, conditions: Conditions, polic
         prepared(wider, more, conditions.users(horizon))
     except BadInput:
         return  # it knows its arms by their number
-    truth = with_truths_arms(problem.truth, numbers)
+    truth = with_arms_taken(problem.truth, numbers) if has_variations(problem.truth) else None
     if truth is None:
         return
     same = problem.truth is model
@@ -192,3 +186,10 @@ def delayed(conditions: Conditions, steps: int, *, most: int) -> Conditions:
 
 def _with(conditions: Conditions, **changes: Any) -> Conditions:
     return Conditions(**{**conditions.table, **changes})
+
+
+def _shift_made(model: Any, shifted: Any) -> float:
+    """By how many standard deviations of the prior the arms of a model were moved, on average."""
+    prior, nothing = model.prior(1), Context()
+    before, after = (one.arm_moments(prior, nothing) for one in (model, shifted))
+    return float(np.mean((np.asarray(after.mean) - np.asarray(before.mean)) / np.asarray(before.std)))

@@ -1,17 +1,26 @@
 """Arms whose prior is not certain: each episode has its own, one of several that data can't tell apart."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from tsgrad.arrays import Leaf
+from tsgrad.arrays import FloatArray, Leaf
 from tsgrad.checks import BadInput, check_array, check_type
 from tsgrad.laws import ProductLaw
 from tsgrad.problems.base import ArmMoments, Context, IndependentArms
 from tsgrad.problems.drifting import moved
-from tsgrad.problems.variations import changed
+from tsgrad.problems.variations import (
+    changed,
+    drift_spread,
+    with_arms_taken,
+    with_noise,
+    with_shifted_means,
+    with_strength,
+)
 from tsgrad.registry import register
 from tsgrad.streams import Noise
 
@@ -106,3 +115,48 @@ class UncertainPrior(IndependentArms):
 @moved.register
 def _(world: UncertainWorld, shift: Float[Array, "K"]) -> UncertainWorld:
     return world._replace(drawn=moved(world.drawn, shift))
+
+
+def _varied(problem: UncertainPrior, change: Callable[[Any], Any]) -> Any:
+    """The same after a change of each of the priors; None where the base has none such.
+
+    >>> from tsgrad.problems import PoissonBandit, with_strength
+    >>> problem = UncertainPrior(base=PoissonBandit(arms=2), values=[[1.0, 2.0], [3.0, 4.0]])
+    >>> with_strength(problem, 2.0).values
+    array([[2., 4.],
+           [6., 8.]])
+    """
+    base = change(problem.base)
+    if base is None:
+        return None
+    values = []
+    for row in np.asarray(problem.values):
+        named = zip(problem.columns, row, strict=True)
+        prior = change(changed(problem.base, **{name: np.full(problem.arms, value) for name, value in named}))
+        values.append([float(getattr(prior, name)[0]) for name in problem.columns])
+    return UncertainPrior(base=base, values=values)
+
+
+@with_strength.register
+def _(problem: UncertainPrior, factor: float) -> Any:
+    return _varied(problem, lambda prior: with_strength(prior, factor))
+
+
+@with_shifted_means.register
+def _(problem: UncertainPrior, deviations: float) -> Any:
+    return _varied(problem, lambda prior: with_shifted_means(prior, deviations))
+
+
+@with_noise.register
+def _(problem: UncertainPrior, factor: float) -> Any:
+    return _varied(problem, lambda prior: with_noise(prior, factor))
+
+
+@with_arms_taken.register
+def _(problem: UncertainPrior, numbers: Any) -> UncertainPrior:
+    return UncertainPrior(base=with_arms_taken(problem.base, numbers), values=problem.values)
+
+
+@drift_spread.register
+def _(problem: UncertainPrior) -> FloatArray:
+    return drift_spread(problem.base)

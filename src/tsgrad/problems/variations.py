@@ -64,6 +64,7 @@ def changed(module: Any, **fields: Any) -> Any:
     return eqx.tree_at(lambda one: [getattr(one, name) for name in names], module, list(fields.values()))
 
 
+@functools.singledispatch
 def with_arms_taken(module: Any, numbers: Any) -> Any:
     """A problem or a policy all of whose leaves are [K], with the arms of these numbers.
 

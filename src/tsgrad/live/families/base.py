@@ -87,6 +87,14 @@ class ArmFamily(Family):
         """The first free coordinate of a prior with this mean."""
 
     @abc.abstractmethod
+    def free(self, parameters: FloatArray) -> FloatArray:
+        """The free coordinates [F] of a prior with these parameters [P]."""
+
+    def free_scale(self, parameters: FloatArray) -> FloatArray:
+        """By how much priors differ in each free coordinate [F] that are one step apart: logarithms by one."""
+        return np.ones_like(self.free(parameters))
+
+    @abc.abstractmethod
     def widened(self, parameters: FloatArray, level_std: float) -> FloatArray:
         """The parameters whose arms have the mean and variance of arms of an experiment whose level is not known yet:
         normal around that of `parameters`, with this standard deviation of the first free coordinate.

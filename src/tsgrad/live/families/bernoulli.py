@@ -34,6 +34,10 @@ class BetaBinomial(ArmFamily):
         strength = np.exp(free[..., 1])
         return np.stack([special.expit(free[..., 0]) * strength, special.expit(-free[..., 0]) * strength], axis=-1)
 
+    def free(self, parameters: FloatArray) -> FloatArray:
+        alpha, beta = parameters
+        return np.array([np.log(alpha / beta), np.log(alpha + beta)])
+
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         alpha, beta = self.parameters(free).T
         return cdfs_of_counts(BetaBinomialLaw(units.pulls, alpha, beta), units.total)

@@ -47,6 +47,15 @@ class Normal(ArmFamily):
         noise = np.exp(free[..., 2]) if self.noise_std is None else np.full(free.shape[:-1], self.noise_std)
         return np.stack([free[..., 0], np.exp(free[..., 1]), noise], axis=-1)
 
+    def free(self, parameters: FloatArray) -> FloatArray:
+        mean, std, noise = parameters
+        return np.array([mean, np.log(std), *([np.log(noise)] if self.noise_std is None else [])])
+
+    def free_scale(self, parameters: FloatArray) -> FloatArray:
+        scale = np.ones_like(self.free(parameters))
+        scale[0] = parameters[1]
+        return scale
+
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         mean, std, noise = self.parameters(free).T
         below = stats.norm.cdf(units.average, mean, np.sqrt(std**2 + noise**2 / units.pulls))

@@ -32,6 +32,10 @@ class GammaPoisson(ArmFamily):
         shape = np.exp(free[..., 1])
         return np.stack([shape, shape / np.exp(free[..., 0])], axis=-1)
 
+    def free(self, parameters: FloatArray) -> FloatArray:
+        shape, rate = parameters
+        return np.array([np.log(shape / rate), np.log(shape)])
+
     def predictive(self, free: FloatArray, units: Units) -> tuple[FloatArray, FloatArray]:
         shape, rate = self.parameters(free).T
         law = stats.nbinom(shape, rate / (rate + units.pulls))
