@@ -3,6 +3,7 @@
 import pytest
 
 import tsgrad as tg
+from tsgrad.problems import assumed
 from tsgrad.report.run_report import run_report
 from tsgrad.report.style import figure_bytes
 from tsgrad.report.summary import Words, prior_words
@@ -42,6 +43,8 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
 
 def test_what_is_rare_is_said_of_many_decisions():
     words = Words(["a", "b"], "clicks")
-    assumed = [prior_words(tg.BernoulliBandit(alpha=2.0, beta=beta, arms=2), words) for beta in (498.0, 38.0)]
-    assert "from 0.713 to 9.47 clicks per 1,000 decisions" in assumed[0]
-    assert "from 0.00919 to 0.116 clicks per decision" in assumed[1]
+    rare, usual = (
+        prior_words(assumed(tg.BernoulliBandit(alpha=2.0, beta=beta, arms=2)), words) for beta in (498.0, 38.0)
+    )
+    assert "from 0.713 to 9.47 clicks per 1,000 decisions" in rare
+    assert "from 0.00919 to 0.116 clicks per decision" in usual

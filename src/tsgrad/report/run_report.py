@@ -126,18 +126,20 @@ def run_report(
                 TRAINED,
                 words,
                 played,
-                _not_tried(folder, problem) if trust is None else trust,
+                _not_tried(problem) if trust is None else trust,
                 traffic_picture(problem, played, words.arms),
             )
         ],
     )
 
 
-def _not_tried(folder: Path, problem: AnyProblem) -> str:
-    """How to find out what is left of the gain where assumptions are wrong."""
+def _not_tried(problem: AnyProblem) -> str:
+    """How to find out what is left of the gain where assumptions are wrong. A page doesn't say where it was made: it is
+    sent around, and the same run has the same page wherever it is.
+    """
     if not has_scenarios(problem):
         return "What is left of the gain then is not known for problems of this kind."
-    return f"This page has not tried: `tsgrad report {folder} --robustness` says here what is left of the gain."
+    return "This page has not tried: `tsgrad report DIR --robustness`, with the folder of the run, says it here."
 
 
 def _remark(comparison: Comparison, others: Rivals | None) -> str:

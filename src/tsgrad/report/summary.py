@@ -111,10 +111,10 @@ def _assumed(problem: AnyProblem, words: Words) -> str:
     named = ", ".join(words.arms[:MOST_LISTED])
     rest = len(words.arms) - MOST_LISTED
     which = f"The arms are {named}{f' and {rest} more' if rest > 0 else ''}. " if words.arms else ""
-    return f"{which}{_prior_words(assumed(problem.model), words)}"
+    return f"{which}{prior_words(assumed(problem.model), words)}"
 
 
-def _prior_words(prior: Assumed | None, words: Words) -> str:
+def prior_words(prior: Assumed | None, words: Words) -> str:
     """What is assumed of the arms before the first reward, in the units of the experiment."""
     if prior is None:
         return "What is assumed of them before the first reward is said below, under what was run."
