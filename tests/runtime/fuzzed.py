@@ -100,7 +100,7 @@ def is_refused(path, reader, generator):
         return True
     finally:
         for left in path.parent.glob(f"{copy.name}*"):
-            left.unlink()
+            left.unlink(missing_ok=True)  # SQLite may have taken its own away meanwhile
     return False
 
 

@@ -140,7 +140,11 @@ class Ledger:
         self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
         if reading:
             sql.event.listen(self.engine, "connect", _only_read)
-            self.described()
+            try:
+                self.described()
+            except Exception:  # nobody gets the ledger, to close it
+                self.close()
+                raise
             return
         if self.url.get_backend_name() == "sqlite":
             sql.event.listen(self.engine, "connect", _set_up_sqlite)
