@@ -50,9 +50,16 @@ def threefry2x32(key: tuple[Words, Words], counter: tuple[Words, Words]) -> tupl
     return jnp.asarray(x0), jnp.asarray(x1)
 
 
-def _fold(key: tuple[Array, Array], pair: Array) -> tuple[tuple[Array, Array], None]:
-    """One more pair of words in a key. Here, not where it is used: for another function JAX would compile anew."""
-    return threefry2x32(key, (pair[0], pair[1])), None
+@jax.jit  # traced and batched once for all streams of an episode
+def _folded(words: tuple[Words, ...]) -> tuple[Array, Array]:
+    """The key of an address: its eight words, a pair at a time."""
+
+    def fold(key: tuple[Array, Array], pair: Array) -> tuple[tuple[Array, Array], None]:
+        return threefry2x32(key, (pair[0], pair[1])), None
+
+    # A loop rather than four copies of the rounds, which XLA would fuse into every use of the key.
+    key, _ = jax.lax.scan(fold, (jnp.uint32(0), jnp.uint32(0)), jnp.stack(words).reshape(4, 2))
+    return key
 
 
 def _word(value: int | Integer[Array, "..."] | np.ndarray) -> Array:
@@ -146,7 +153,4 @@ class Address(eqx.Module):
     ) -> Noise:
         """The noise of a stream, at t = 0. Look-aheads count from 1; 0 is the episode itself."""
         words = (*self.seed, self.purpose, stream, self.iteration, rollout, look_ahead, self.episode)
-        pairs = jnp.stack([_word(word) for word in words]).reshape(4, 2)
-        # A loop rather than four copies of the rounds, which XLA would fuse into every use of the key.
-        key, _ = jax.lax.scan(_fold, (jnp.uint32(0), jnp.uint32(0)), pairs)
-        return Noise(key, jnp.uint32(0))
+        return Noise(_folded(tuple(_word(word) for word in words)), jnp.uint32(0))

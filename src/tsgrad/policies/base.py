@@ -93,8 +93,8 @@ def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     """The policy made ready for a problem; here, before anything runs, both refuse what they can't do."""
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     check_type("policy", policy, Policy, remedy="such as tsgrad.Thompson()")
-    for side in (problem.truth, problem.model):
-        side.prior(horizon)
+    # Of priors the checks alone: to compute them here would compile programs of their own.
+    jax.eval_shape(lambda: (problem.truth.prior(horizon), problem.model.prior(horizon)))
     return policy.prepare(problem, horizon)
 
 

@@ -13,13 +13,18 @@ from tsgrad_runtime.policies.kept import PerBelief, PerStep
 from tsgrad_runtime.policies.stepwise import Stepwise
 from tsgrad_runtime.streams import Noise
 
+# Numbers that arrays of a few arms meet are arrays themselves: NumPy takes as long to make one as to compute with it.
+_NONE, _ONE = np.array(0.0), np.array(1.0)
+_LEAST_ROOM = np.array(1e-6)
+_LEAST_LOG_SPREAD, _MOST_LOG_SPREAD = np.array(-3.0), np.array(3.0)
+
 
 class _Known(NamedTuple):
     """What depends on the belief alone: moments of arms and the room above them [K], powers of strength [power, K]."""
 
     mean: FloatArray
     std: FloatArray
-    room: FloatArray
+    room: FloatArray | None
     powers: FloatArray
 
 
@@ -54,7 +59,7 @@ class Bonus(Stepwise):
         self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
         self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
-        self.ceiling = None if ceiling is None else check_number("ceiling", ceiling)
+        self.ceiling = None if ceiling is None else np.array(check_number("ceiling", ceiling))
         self.ends = {name: None if end is None else check_number(name, end, above=0) for name, end in ends.items()}
 
     def prepare(self, model: Model, horizon: int) -> None:
@@ -72,12 +77,12 @@ class Bonus(Stepwise):
 
     def law(self, scene: Scene) -> Law:
         if scene.arms_left is None:
-            return self._moved(scene, self._now(scene.left) @ self._known(scene).powers)
+            return self._moved(scene, self._now(scene.left).dot(self._known(scene).powers))
         of_time = self._of_time(scene.arms_left)
         return self._moved(scene, np.einsum("kbp,pk->bk", of_time, self._known(scene).powers))
 
     def laws(self, scene: Scene, left: FloatArray) -> Law:
-        return self._moved(scene, self._now.several(int(left[0]), len(left)) @ self._known(scene).powers)
+        return self._moved(scene, self._now.several(int(left[0]), len(left)).dot(self._known(scene).powers))
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         if scene.arms_left is not None:  # which are each arm's own
@@ -89,10 +94,10 @@ class Bonus(Stepwise):
         known = self._known(scene)
         if self.per_arm:
             polynomials += self.own
-        spread = np.exp(np.minimum(np.maximum(polynomials[..., 1, :], -3.0), 3.0))
+        spread = np.exp(np.minimum(np.maximum(polynomials[..., 1, :], _LEAST_LOG_SPREAD), _MOST_LOG_SPREAD))
         bonus = known.std * polynomials[..., 0, :]
-        if self.ceiling is not None:
-            bonus /= 1 + np.maximum(bonus, 0) / known.room
+        if known.room is not None:
+            bonus /= _ONE + np.maximum(bonus, _NONE) / known.room
         return NormalLaw(known.mean + bonus, known.std * spread)
 
     def _of_time(self, left: FloatArray) -> FloatArray:
@@ -103,7 +108,7 @@ class Bonus(Stepwise):
     def _of_known(self, scene: Scene) -> "_Known":
         known = self._strength(np.log(scene.model.strength(scene.belief, scene.features)))
         mean, std = scene.model.moments(scene.belief, scene.features)
-        room = np.maximum((np.inf if self.ceiling is None else self.ceiling) - mean, 1e-6)
+        room = None if self.ceiling is None else np.maximum(self.ceiling - mean, _LEAST_ROOM)
         return _Known(mean, std, room, known**self._exponents)
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
@@ -113,5 +118,5 @@ class Bonus(Stepwise):
 def _scale(low: float, high: float) -> Callable[[FloatArray], FloatArray]:
     """From [low, high] to [-1, 1], and no further; where both ends are one, to the middle."""
     width = high - low + (high - low < 1e-6) * 1e-6
-    slope, offset = 2 / width, (low + high) / width
-    return lambda value: np.minimum(np.maximum(value * slope - offset, -1.0), 1.0)
+    slope, offset, least, most = map(np.array, (2 / width, (low + high) / width, -1.0, 1.0))
+    return lambda value: np.minimum(np.maximum(value * slope - offset, least), most)
