@@ -35,6 +35,16 @@ def test_every_flipped_bit_is_noticed_or_changes_nothing(tmp_path):
     assert noticed > len(content)
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("arms", None), ("lineage", "x"), ("expected", 3), ("horizon", 0), ("conditions", [])]
+)
+def test_fields_of_a_policy_file_are_checked_and_the_file_is_named(field, value, tmp_path):
+    path = tmp_path / "policy.json"
+    write_json(path, "policy", {"policy": {"kind": "thompson"}, field: value})
+    with pytest.raises(tg.BadInput, match=rf"policy\.json: {field} must be"):
+        tg.load(path)
+
+
 def test_a_file_that_says_it_was_edited_is_taken_as_it_is(tmp_path):
     path = tmp_path / "thing.json"
     write_json(path, "thing", {"number": 1})

@@ -154,6 +154,7 @@ def test_check_says_whether_a_ledger_is_whole(folder, tmp_path, monkeypatch, cap
         (("ledger", "export", "nonsense", "--out", "x.csv"), "URL"),
         (("evaluate", "nothing.csv", "--share", "a=1"), "no such file"),
         (("evaluate", "nothing.csv", "--share", "a"), "ARM=SHARE"),
+        (("evaluate", "nothing.csv", "--share", "a=0.5", "--share", "a=0.5"), "once per arm"),
         (("retune", "run", "--ledger", "sqlite:///nothing.db", "--out", "next"), "not there"),
         (("serve", "nothing.json", "--ledger", "sqlite:///x.db"), "can't be read"),
         (("serve", "x.json", "--ledger", "sqlite:///x.db", "--port", "99999"), "--port"),

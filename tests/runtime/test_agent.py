@@ -69,6 +69,7 @@ def test_contradictions_and_unknown_decisions_are_refused_and_change_nothing():
         lambda one: one.reward(None, 1),
         lambda one: one.decide(available=[["a"]]),
         lambda one: one.decide(available=3),
+        lambda one: one.decide(available="ab"),  # not arms a and b
         lambda one: one.decide(available=["a", None]),
     ],
 )
@@ -328,6 +329,17 @@ def test_artefacts_that_cannot_be_played_say_why(change, word, tmp_path):
     with pytest.raises(BadInput, match=word) as refused:
         Agent.load(path)
     assert "\n" not in str(refused.value)
+
+
+def test_a_default_must_be_a_reward_that_can_come():
+    binary = {"policy": {"kind": "thompson"}, "problem": {"kind": "bernoulli", "alpha": [1, 1], "beta": [1, 1]}}
+    with pytest.raises(BadInput, match=r"default can't be a reward: .* got 2"):
+        agent({**binary, "horizon": 9}, wait=5.0, default=2.0)
+
+
+def test_a_new_arm_has_a_name():
+    with pytest.raises(BadInput, match="not empty, got ''"):
+        agent().add_arm("")
 
 
 def test_a_wait_is_one_number():

@@ -114,6 +114,12 @@ def test_misfits_of_rare_rewards_are_told(reward, words):
     assert re.search(words, alarm_of(RARE, reward, 8000))
 
 
+def test_what_lies_far_beyond_a_prior_is_told_with_a_number():
+    """Where quadrature finds no chance at all, its message says how rare that is, not that it never happens."""
+    for reward in (lambda step, arm, generator: arm == 3, lambda step, arm, generator: generator.random() < 0.6):
+        assert re.search(r"once in 10\^\d+ experiments", alarm_of(RARE, reward, 2000))
+
+
 @pytest.mark.parametrize("kind", ["linear", "logistic"])
 def test_arms_with_features_are_watched_too(kind):
     """Arm 0 pays as its features say, or more than they do."""

@@ -81,7 +81,7 @@ class Agent:
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
         self.process = check_count("process", process, least=0, most=2**32 - 1)
         self.wait = None if wait is None else check_number("wait", wait, above=0)
-        self.default = self.model.check_reward(default) if wait is not None else default
+        self.default = default if wait is None else _default(self.model, default)
         self.conditions = artefact.conditions
         self.batch = None if batch is None else check_count("batch", batch, least=1)
         batches = self.conditions is not None and self.conditions.batches
@@ -408,8 +408,10 @@ class Agent:
         return self.model
 
     def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
-        if check_name("name of a new arm", event.arm) in self.index:
-            raise BadInput(f"name of a new arm must be one that no other arm has, got {event.arm!r:.80}")
+        if check_name("name of a new arm", event.arm) in ("", *self.index):
+            raise BadInput(
+                f"name of a new arm must be one that no other arm has or had, and not empty, got {event.arm!r:.80}"
+            )
         floor = 0.0 if self.conditions is None else self.conditions.floor
         played = len(self.arms) - len(self.withdrawn) + 1
         if floor * played > MOST_FLOORS:
@@ -429,9 +431,9 @@ class Agent:
         self._known(name)
         return len(self.withdrawn | {name}) == len(self.arms)
 
-    def _known(self, name: Any) -> int:
+    def _known(self, name: Any, what: str = "arm") -> int:
         if not isinstance(name, str) or name not in self.index:
-            raise BadInput(f"arm must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
+            raise BadInput(f"{what} must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
         return self.index[name]
 
     def _is_shown(self, decision: str) -> bool:
@@ -442,7 +444,7 @@ class Agent:
     def _mask(self, available: Iterable[str] | None) -> Any:
         mask = np.zeros(len(self.arms), bool)
         for name in self.arms if available is None else available:
-            mask[self._known(name)] = name not in self.withdrawn
+            mask[self._known(name, "available: arm")] = name not in self.withdrawn
         if not mask.any():
             raise BadInput("available must name an arm that can be played, got none")
         return mask
@@ -480,8 +482,16 @@ def _chance(shares: Callable[[Scene], FloatArray], scene: Scene, arm: Any) -> fl
     return None if scene.model.arms is None else float(shares(scene)[arm])
 
 
+def _default(model: Model, reward: Any) -> float:
+    try:
+        return model.check_reward(reward)
+    except BadInput as error:
+        raise BadInput(f"default can't be a reward: {error}") from None
+
+
 def _names(available: Any) -> tuple[str, ...]:
-    names = tuple(available) if isinstance(available, Iterable) else (None,)
+    several = isinstance(available, Iterable) and not isinstance(available, str)  # which would be names of one letter
+    names = tuple(available) if several else (None,)
     if not all(isinstance(name, str) for name in names):
         raise BadInput(f"available must be names of arms, such as ['red', 'blue'], got {available!r:.80}")
     return names

@@ -25,7 +25,7 @@ import numpy as np
 from tsgrad_runtime.checks import FloatArray
 from tsgrad_runtime.laws import NormalLaw, ProductLaw
 from tsgrad_runtime.models import Belief, IndependentArms, LinearRewards, Model, NormalPrior
-from tsgrad_runtime.shares import tail_chances
+from tsgrad_runtime.shares import log_tail_chances
 
 _WEAK = 1 / 16  # of a prior's strength: means are believed to be four times as far from their centre
 _KEPT = tuple(1 - 1 / memory for memory in (64, 512))  # of what is known, from one reward to the next
@@ -74,8 +74,7 @@ def _tails(model: Model, belief: Belief, features: FloatArray | None) -> Iterato
     before, now = (_of_arms(model, some, features) for some in (model.prior(), belief))
     if before is None or now is None:
         return
-    with np.errstate(divide="ignore"):
-        log_chances = 1 + np.log(tail_chances(before, now.reach()[0]))
+    log_chances = 1 + log_tail_chances(before, now.reach()[0])
     for higher, row in enumerate(log_chances.tolist()):
         for arm, log_chance in enumerate(row):
             yield Doubt("arm", arm, bool(higher), log_chance)

@@ -36,7 +36,10 @@ class Experiment:
 
         def check(known: dict[str, Any], kept: dict[str, dict[str, Any]]) -> None:
             if known != settings:
-                raise BadInput(f"ledger {ledger.name} is of an experiment with settings {known}, got {settings}")
+                raise BadInput(
+                    f"ledger {ledger.name} is of an experiment with settings {known}, got {settings}: give the same, or"
+                    " another ledger"
+                )
             for content in kept.values():
                 _check_kin(artefact, content, ledger.name)
 

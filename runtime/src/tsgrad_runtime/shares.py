@@ -85,24 +85,31 @@ def _integrated(law: ProductLaw, arms: Any, marks: FloatArray, low: float) -> Fl
     return np.asarray(shares / np.sum(shares))
 
 
-def tail_chances(law: ProductLaw, points: FloatArray) -> FloatArray:
-    """The chances of each arm to have an order below, and above, a point of its own: [2, K] from points [K].
+def log_tail_chances(law: ProductLaw, points: FloatArray) -> FloatArray:
+    """Logarithms of the chances of each arm to have an order below, and above, a point of its own: [2, K] from [K].
+
+    Beyond all panels, at most: a log-density f that falls ever faster has a tail of at most exp(f) / |f'|.
 
     >>> from tsgrad_runtime.laws import NormalLaw
-    >>> print(tail_chances(NormalLaw(np.zeros(2), np.ones(2)), np.array([-3.0, 1.0])).round(6))
+    >>> print(np.exp(log_tail_chances(NormalLaw(np.zeros(2), np.ones(2)), np.array([-3.0, 1.0]))).round(6))
     [[0.00135  0.841345]
      [0.99865  0.158655]]
     """
     with np.errstate(all="ignore"):
         breaks = _apart(law.breaks())
+        largest = law.log_density(breaks[len(breaks) // 2])[0]
         mass = []
         for ends in (np.minimum(breaks, points), np.maximum(breaks, points)):
             half = (ends[1:] - ends[:-1]) / 2  # [panel, K]
             nodes = (ends[1:] + ends[:-1]) / 2 + half * _POINTS[:, None, None]
             flat = nodes.reshape(-1, nodes.shape[-1])
-            density = np.exp(law.log_density(flat)[:, 0] - law.log_density(breaks[len(breaks) // 2])[0])
+            density = np.exp(law.log_density(flat)[:, 0] - largest)
             mass.append(np.sum(_WEIGHTS[:, None, None] * half * density.reshape(nodes.shape), axis=(0, 1)))
-    return np.asarray(mass / np.sum(mass, axis=0))
+        found, total = np.stack(mass), np.sum(mass, axis=0)
+        step = 1e-6 * (breaks[-1] - breaks[0])
+        before, at, after = law.log_density(points + step * np.array([[-1.0], [0.0], [1.0]]))[:, 0] - largest
+        slope = np.abs(after - before) / (2 * step)
+        return np.asarray(np.where(found > 0, np.log(found / total), at - np.log(slope * total)))
 
 
 def sampled_shares(law: Law, available: Any, generator: np.random.Generator) -> FloatArray:

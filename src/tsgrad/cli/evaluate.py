@@ -22,11 +22,22 @@ def evaluate(
     """Estimates what a policy would have earned: `tsgrad evaluate log.parquet --share red=0.5 --share blue=0.5`."""
     from tsgrad.live import evaluate_log
 
-    target = None if not share else dict(map(_named_share, share))
+    target = _shares(share) if share else None
     found = evaluate_log(
         log, target=target, policy=policy, arm=arm, reward=reward, propensity=propensity, replays=replays
     )
     typer.echo(str(found))
+
+
+def _shares(texts: list[str]) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for name, share in map(_named_share, texts):
+        if name in shares:
+            from tsgrad.checks import BadInput
+
+            raise BadInput(f"share must be given once per arm, got two for {name!r:.80}")
+        shares[name] = share
+    return shares
 
 
 def _named_share(text: str) -> tuple[str, float]:

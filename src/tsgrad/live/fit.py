@@ -278,11 +278,13 @@ def _units(table: Any, family: str, arm: str, reward: str, experiment: str | Non
     counts = np.ones_like(rewards) if pulls is None else numbers(table, pulls, "pulls")
     if np.any(counts < 1) or np.any(counts != np.floor(counts)):
         raise BadInput(f"pulls: column {pulls!r:.40} must hold counts of 1 or more, got {np.min(counts)}")
-    whole = np.all((rewards >= 0) & (rewards == np.floor(rewards)))
-    if family == "bernoulli" and not (whole and np.all(rewards <= counts)):
-        raise BadInput(f"reward: column {reward!r:.40} must hold 0 and 1, or successes among pulls")
-    if family == "poisson" and not whole:
-        raise BadInput(f"reward: column {reward!r:.40} must hold counts")
+    counted = (rewards >= 0) & (rewards == np.floor(rewards))
+    for counting, possible, what in (
+        ("bernoulli", counted & (rewards <= counts), "0 and 1, or successes among pulls"),
+        ("poisson", counted, "counts"),
+    ):
+        if family == counting and not np.all(possible):
+            raise BadInput(f"reward: column {reward!r:.40} must hold {what}, got {rewards[np.argmin(possible)]:g}")
     largest = float(np.max(np.abs(rewards)))
     if largest > LARGEST_REWARD:
         raise BadInput(

@@ -65,13 +65,23 @@ def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise BadInput(f"{option}: column {name!r:.40} must hold numbers, got {values[0]!r:.40}") from None
+        raise BadInput(f"{option}: column {name!r:.40} must hold numbers, got {_not_a_number(values)!r:.40}") from None
     wrong = np.flatnonzero(~np.isfinite(array))
     if wrong.size:
         raise BadInput(
             f"{option}: column {name!r:.40} must hold finite numbers, row {wrong[0]} holds {array[wrong[0]]}"
         )
     return array
+
+
+def _not_a_number(values: Any) -> str:
+    """The first value that is none."""
+    for value in values:
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return str(value)
+    return "nothing"
 
 
 def complete(table: Table, reward: str, **named: str | None) -> tuple[Table, list[str]]:

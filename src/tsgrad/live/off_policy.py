@@ -68,6 +68,8 @@ def evaluate_log(
     if (target is None) == (policy is None):
         raise BadInput("target or policy must be given, one of the two")
     if policy is not None:
+        if not isinstance(policy, str | Path):
+            raise BadInput(f"policy must be a file, such as tsgrad.write_policy makes, got {policy!r:.80}")
         seed = check_count("seed", seed, least=0, most=2**64 - 1)
         logged = _propensities(table, propensity) if propensity in table else None
         found = replayed(policy, names, played, rewards, logged, check_count("replays", replays, least=2), seed)
@@ -101,8 +103,12 @@ def _shares(target: Any, names: Any, rows: int) -> FloatArray:
         shares = np.broadcast_to(check_array("target", [given.get(name, 0.0) for name in names]), (rows, len(names)))
     else:
         shares = check_array("target", target)
-    if shares.shape != (rows, len(names)) or np.any(shares < 0) or not np.allclose(shares.sum(axis=1), 1):
-        raise BadInput(f"target must be shares of {len(names)} arms that add up to 1, got shape {shares.shape}")
+    if shares.shape != (rows, len(names)):
+        raise BadInput(f"target must be shares of {len(names)} arms in {rows} rows, got shape {shares.shape}")
+    sums = shares.sum(axis=1)
+    if np.any(shares < 0) or not np.allclose(sums, 1):
+        wrong = int(np.argmax(np.any(shares < 0, axis=1) | ~np.isclose(sums, 1)))
+        raise BadInput(f"target must be shares of 0 or more that add up to 1, got {shares[wrong].tolist()!s:.80}")
     return shares
 
 

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tsgrad.artefact import read_json
-from tsgrad.checks import check_count, check_type
+from tsgrad.checks import BadInput
 from tsgrad.policies.base import Policy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import from_data
+from tsgrad_runtime.artefact import schema
+from tsgrad_runtime.schema import check_schema
 
 
 class Saved(NamedTuple):
@@ -47,12 +49,14 @@ def load(path: str | Path) -> Saved:
 
     """
     content = read_json(path, "policy")
-    problem, horizon, conditions = (content.get(name) for name in ("problem", "horizon", "conditions"))
-    if conditions is not None:
-        check_type(f"{path}: conditions", conditions, dict, remedy="a table")
-    return Saved(
-        policy=from_data(content.get("policy"), what=f"{path}: policy", base=Policy),
-        problem=None if problem is None else from_data(problem, what=f"{path}: problem", base=AnyProblem),
-        horizon=None if horizon is None else check_count(f"{path}: horizon", horizon, least=1),
-        conditions=conditions,
-    )
+    check_schema(str(path), content, {**schema(), "required": ["policy"]})  # `Policy.save` writes the policy alone
+    problem = content.get("problem")
+    try:
+        return Saved(
+            policy=from_data(content["policy"], what="policy", base=Policy),
+            problem=None if problem is None else from_data(problem, what="problem", base=AnyProblem),
+            horizon=content.get("horizon"),
+            conditions=content.get("conditions"),
+        )
+    except BadInput as error:
+        raise BadInput(f"{path}: {error}") from None
