@@ -9,7 +9,7 @@ from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_numbe
 from tsgrad_runtime.laws import Law, NormalLaw
 from tsgrad_runtime.models import Model
 from tsgrad_runtime.policies.base import Sampling, Scene
-from tsgrad_runtime.policies.kept import PerBelief, PerStep
+from tsgrad_runtime.policies.kept import PerBelief
 from tsgrad_runtime.policies.stepwise import Stepwise
 from tsgrad_runtime.streams import Noise
 
@@ -55,7 +55,6 @@ class Bonus(Stepwise):
         # Of what is known in powers, which are computed in one call for all arms.
         powers = [np.polynomial.chebyshev.cheb2poly(row) for row in np.eye(degree + 1)]
         self.coefficients = chebyshev @ np.stack([np.pad(row, (0, degree + 1 - len(row))) for row in powers])
-        self._exponents = np.arange(degree + 1.0)[:, None]
         self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
         self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
@@ -73,16 +72,16 @@ class Bonus(Stepwise):
         most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
         self._time = _scale(0.0, float(np.log(self.ends["most_left"] or horizon)))
         self._strength = _scale(float(np.log(least)), float(np.log(most)))
-        self._now, self._known = PerStep(self._of_time), PerBelief(self._of_known)
+        self._known = PerBelief(self._of_known)
 
     def law(self, scene: Scene) -> Law:
         if scene.arms_left is None:
-            return self._moved(scene, self._now(scene.left).dot(self._known(scene).powers))
-        of_time = self._of_time(scene.arms_left)
+            return super().law(scene)
+        of_time = self.of_time(scene.arms_left)
         return self._moved(scene, np.einsum("kbp,pk->bk", of_time, self._known(scene).powers))
 
-    def laws(self, scene: Scene, left: FloatArray) -> Law:
-        return self._moved(scene, self._now.several(int(left[0]), len(left)).dot(self._known(scene).powers))
+    def made(self, scene: Scene, of_time: FloatArray) -> Law:
+        return self._moved(scene, of_time.dot(self._known(scene).powers))
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         if scene.arms_left is not None:  # which are each arm's own
@@ -100,16 +99,18 @@ class Bonus(Stepwise):
             bonus /= _ONE + np.maximum(bonus, _NONE) / known.room
         return NormalLaw(known.mean + bonus, known.std * spread)
 
-    def _of_time(self, left: FloatArray) -> FloatArray:
-        """Coefficients of the polynomials of what is known, [left, bonus or spread, power]."""
-        of_time = np.polynomial.chebyshev.chebvander(self._time(np.log(left)), self.degree)
-        return np.tensordot(of_time, self.coefficients, axes=1)
+    def of_time(self, left: FloatArray) -> FloatArray:
+        """Coefficients of the polynomials of what is known, [step, bonus or spread, power]."""
+        terms = np.polynomial.chebyshev.chebvander(self._time(np.log(left)), self.degree)
+        return np.tensordot(terms, self.coefficients, axes=1)
 
     def _of_known(self, scene: Scene) -> "_Known":
         known = self._strength(np.log(scene.model.strength(scene.belief, scene.features)))
         mean, std = scene.model.moments(scene.belief, scene.features)
         room = None if self.ceiling is None else np.maximum(self.ceiling - mean, _LEAST_ROOM)
-        return _Known(mean, std, room, known**self._exponents)
+        powers = np.empty((self.degree + 1, len(known)))
+        powers[0], powers[1:] = 1.0, known
+        return _Known(mean, std, room, np.multiply.accumulate(powers, axis=0, out=powers))
 
     def compared(self, model: Model, orders: FloatArray) -> FloatArray:
         return orders

@@ -53,18 +53,20 @@ class ReshapedGaussian(Arrays, Stepwise):
             model, self.prior_mean, self.log_prior_variance, self.log_precision_ratio, self.decay
         )
         ratio = _bounded_exp(self.log_precision_ratio, np.log(model.precision_ratio), 20.0)
-        self._log_own_variance = 2 * np.log(model.prior_std)
 
         def reshaped(scene: Scene) -> NormalLaw:
             return model.reshaped(scene.belief, self.prior_mean - model.prior_mean, 1.0, ratio)
 
-        self._unit = PerBelief(reshaped)
+        self._unit, self._horizon, self._log_own_variance = PerBelief(reshaped), horizon, 2 * np.log(model.prior_std)
 
-    def laws(self, scene: Scene, left: FloatArray) -> Law:
+    def of_time(self, left: FloatArray) -> FloatArray:
+        """Scales of an arm of which nothing is known, [step, K]."""
+        log_variance = self.log_prior_variance + self.decay * np.log(left / self._horizon)[:, None]
+        return np.asarray(np.sqrt(_bounded_exp(log_variance, self._log_own_variance, 20.0)))
+
+    def made(self, scene: Scene, of_time: FloatArray) -> Law:
         unit = self._unit(scene)
-        log_variance = self.log_prior_variance + self.decay * np.log(left / scene.horizon)[..., None]
-        scale = np.sqrt(_bounded_exp(log_variance, self._log_own_variance, 20.0))
-        return NormalLaw(unit.location, scale * unit.scale)
+        return NormalLaw(unit.location, of_time * unit.scale)
 
 
 class ReshapedBernoulli(Arrays, Stepwise):
@@ -88,11 +90,15 @@ class ReshapedBernoulli(Arrays, Stepwise):
         self._weight = np.exp(moved[2])
         self._lowest = -8.0 - np.minimum(np.minimum(moved[0], moved[1]), moved[2])
         self._highest = 8.0 - np.maximum(np.maximum(moved[0], moved[1]), moved[2])
+        self._horizon = horizon
 
-    def laws(self, scene: Scene, left: FloatArray) -> Law:
-        logarithm = self.decay * -np.log(left / scene.horizon)[..., None, None]
-        concentration = np.exp(np.minimum(np.maximum(logarithm, self._lowest), self._highest))
-        return BetaLaw(concentration * (self._counts + self._weight * scene.belief[0]))
+    def of_time(self, left: FloatArray) -> FloatArray:
+        """Concentrations, [step, 1, K]."""
+        logarithm = self.decay * -np.log(left / self._horizon)[:, None, None]
+        return np.asarray(np.exp(np.minimum(np.maximum(logarithm, self._lowest), self._highest)))
+
+    def made(self, scene: Scene, of_time: FloatArray) -> Law:
+        return BetaLaw(of_time * (self._counts + self._weight * scene.belief[0]))
 
 
 class ReshapedEvidence(Arrays, Stepwise):
@@ -106,12 +112,16 @@ class ReshapedEvidence(Arrays, Stepwise):
         if not isinstance(model, IndependentArms):
             raise BadInput("policy 'reshaped-evidence' needs a problem with independent arms")
         super().prepare(model, horizon)
-        self.per_arm = check_per_arm(model, self.log_evidence_weight, self.decay)
+        self.per_arm, self._horizon = check_per_arm(model, self.log_evidence_weight, self.decay), horizon
 
-    def laws(self, scene: Scene, left: FloatArray) -> Law:
-        weight = _bounded_exp(self.log_evidence_weight - self.decay * np.log(left / scene.horizon)[..., None], 0.0, 8.0)
-        statistics = scene.belief[0] if left.ndim == 0 else scene.belief[0][:, None]
-        return scene.model.posterior((weight * statistics,), scene.features)
+    def of_time(self, left: FloatArray) -> FloatArray:
+        """Weights of evidence, [step, K]."""
+        logarithm = self.log_evidence_weight - self.decay * np.log(left / self._horizon)[:, None]
+        return np.asarray(_bounded_exp(logarithm, 0.0, 8.0))
+
+    def made(self, scene: Scene, of_time: FloatArray) -> Law:
+        statistics = scene.belief[0] if of_time.ndim == 1 else scene.belief[0][:, None]
+        return scene.model.posterior((of_time * statistics,), scene.features)
 
     def arm(self, scene: Scene, noise: Noise, number: int) -> Any:
         if isinstance(scene.model, Bernoulli):  # whose law of several steps has them before its two statistics
