@@ -316,6 +316,19 @@ def test_without_a_compiler_the_install_succeeds(tmp_path):
     assert "(3,)" in output
 
 
+class Namesake(tg.SeparableMetric):
+    """A user's metric; its class is called like a metric that kernels have."""
+
+    def rewards(self, episode, run):
+        return 0 * run.reward
+
+    def oracle_rewards(self, episode):
+        return 0 * episode.instance.rewards(episode.instance.best_arms())
+
+
+Namesake.__name__ = "mean"
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
@@ -324,6 +337,18 @@ def test_without_a_compiler_the_install_succeeds(tmp_path):
                 GAUSSIAN, moved(GAUSSIAN), tg.Estimator("q", "null"), horizon=2, episodes=4, seed=0, engine="native"
             ),
             "engine 'native' can't run this: it has no kernel for q/null; use engine='auto'",
+        ),
+        (
+            lambda: tg.gradient(
+                GAUSSIAN,
+                moved(GAUSSIAN),
+                tg.Estimator(Namesake(), "null"),
+                horizon=2,
+                episodes=4,
+                seed=0,
+                engine="native",
+            ),
+            "it has no kernel for mean/null",
         ),
         (
             lambda: tg.gradient(

@@ -17,6 +17,7 @@ from tsgrad.estimate.pathwise import gradient_used, pathwise_gradient
 from tsgrad.estimate.score import Play, gradients_of, most_rollouts, step_products, step_weights
 from tsgrad.policies import SamplingPolicy, parameter_names
 from tsgrad.problems import AnyProblem
+from tsgrad.registry import registered_name
 from tsgrad.simulation import (
     EVERY_USER,
     LOCAL,
@@ -215,7 +216,9 @@ def _not_native(problem: AnyProblem, policy: SamplingPolicy, estimators: tuple[E
     if len(estimators) > 1:
         return "it computes one estimator at a time"
     (estimator,) = estimators
-    if estimator.metric_name not in native.METRICS or estimator.baseline_name not in native.BASELINES:
+    # By registered names: a class of the user's that is called like one of ours is none.
+    metric, baseline = (registered_name(type(part)) for part in (estimator.metric, estimator.baseline))
+    if metric not in native.METRICS or baseline not in native.BASELINES:
         return f"it has no kernel for {estimator.name}"
     if estimator.score == "conditional" and not kernel.conditional:
         return f"it has no kernel for the conditional score of {type(policy).__name__}: use score='draw'"
