@@ -5,10 +5,11 @@ import json
 import tsgrad as tg
 from tsgrad_runtime import BadInput, read_artefact
 from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.inspection import inspected
-from tsgrad_runtime.ledger import Ledger, LedgerDown
+from tsgrad_runtime.ledger import Ledger
 
 WORDS = [
     "",

@@ -13,10 +13,12 @@ import sqlalchemy as sql
 
 from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
-from tsgrad_runtime.ledger import Ledger, LedgerDown, _numbered
+from tsgrad_runtime.ledger import Ledger
+from tsgrad_runtime.ledger_rows import numbered_of
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from live_postgresql import postgresql_server, programs
@@ -292,7 +294,7 @@ def test_a_row_without_its_number_is_told():
     row = types.SimpleNamespace(**dict.fromkeys((*Event._fields, "number")), once=None)
     row.kind, row.at = "decision", 1.0
     with pytest.raises(LedgerDown, match="damaged"):
-        _numbered(row)
+        numbered_of(row)
 
 
 def test_a_damaged_file_is_told(tmp_path):

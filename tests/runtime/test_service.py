@@ -13,10 +13,11 @@ from starlette.testclient import TestClient
 
 from tsgrad_runtime import BadInput
 from tsgrad_runtime.artefact import artefact_of
+from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
-from tsgrad_runtime.ledger import Ledger, LedgerDown
+from tsgrad_runtime.ledger import Ledger
 from tsgrad_runtime.service import Tokens, application
 
 TOKENS = Tokens("to decide", "to rule")

@@ -7,9 +7,10 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
-from tsgrad_runtime.ledger import LedgerDown, Outcome
+from tsgrad_runtime.ledger import Outcome
 
 Result = TypeVar("Result")
 _Entry = tuple[Sequence[Event], asyncio.Future[list[Outcome]]]  # of one request, with who waits for it

@@ -11,8 +11,10 @@ from typing import Any
 from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.artefact import Artefact, artefact_of
 from tsgrad_runtime.checks import BadInput
+from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
-from tsgrad_runtime.ledger import MOST_OVERDUE, Appended, Ledger, LedgerDown, Numbered, Outcome
+from tsgrad_runtime.ledger import MOST_OVERDUE, Appended, Ledger, Outcome
+from tsgrad_runtime.ledger_rows import Numbered
 from tsgrad_runtime.models import Model, model_of
 from tsgrad_runtime.watch import Watch
 

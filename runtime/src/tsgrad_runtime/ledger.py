@@ -5,22 +5,38 @@ the transaction ends, so that they become visible in the order of their numbers:
 missed nothing below it. What is believed is a function of the events in that order.
 """
 
-import functools
 import itertools
 import json
 import math
 import secrets
-import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sql
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError
 
 from tsgrad_runtime.checks import BadInput
-from tsgrad_runtime.events import KINDS, Event
+from tsgrad_runtime.database import FAILURES, LedgerDown, checked_url, engine_of, reached, told
+from tsgrad_runtime.events import Event
+from tsgrad_runtime.ledger_rows import (
+    AT_ONCE,
+    EVENTS,
+    EXPERIMENT,
+    POLICIES,
+    TABLES,
+    Numbered,
+    Statements,
+    arm_of,
+    insertions_of,
+    kept_policies,
+    loaded,
+    numbered_of,
+    once_of,
+    row_of,
+    settings_of,
+)
 
 FORMAT = 1
 # "impossible" is an arm that could be added or withdrawn when that was asked for, but not when its turn came.
@@ -28,66 +44,9 @@ Outcome = Literal["accepted", "repeated", "unknown", "not shown", "contradiction
 
 Check = Callable[[dict[str, Any], dict[str, dict[str, Any]]], None]
 
-_TABLES = sql.MetaData()
-_EXPERIMENT = sql.Table(
-    "tsgrad_experiment",
-    _TABLES,
-    sql.Column("id", sql.Integer, primary_key=True),
-    sql.Column("format", sql.Integer, nullable=False),
-    sql.Column("created", sql.Float, nullable=False),
-    sql.Column("seed", sql.String(20), nullable=False),
-    sql.Column("settings", sql.Text, nullable=False),
-    sql.Column("processes", sql.Integer, nullable=False),
-    sql.Column("last", sql.BigInteger, nullable=False),  # the number of the last event
-)
-_POLICIES = sql.Table(
-    "tsgrad_policies",
-    _TABLES,
-    sql.Column("name", sql.String(64), primary_key=True),
-    sql.Column("content", sql.Text, nullable=False),
-)
-_EVENTS = sql.Table(
-    "tsgrad_events",
-    _TABLES,
-    sql.Column("number", sql.BigInteger, primary_key=True, autoincrement=False),
-    sql.Column("kind", sql.String(12), nullable=False),
-    sql.Column("at", sql.Float, nullable=False),
-    sql.Column("decision", sql.String(80)),
-    sql.Column("arm", sql.Text),
-    sql.Column("propensity", sql.Float),
-    sql.Column("features", sql.Text),
-    sql.Column("available", sql.Text),
-    sql.Column("shown", sql.Boolean, nullable=False),
-    sql.Column("reward", sql.Float),
-    sql.Column("parameters", sql.Text),
-    sql.Column("policy", sql.String(64)),
-    # What can happen to a decision once: to be made, to be activated, to be settled.
-    sql.Column("once", sql.String(82), unique=True),
-)
-_COLUMNS = tuple(column.name for column in _EVENTS.columns)
-_ASKED = sql.select(*(_EVENTS.c[name] for name in ("once", "kind", "arm", "features", "shown", "reward")))
-_PATIENCE = 30  # seconds to wait for the lock of another process
 MOST_OVERDUE = 500  # decisions that are looked at in one query
 _MOST_AHEAD = 100_000  # events from a clock that was ahead that are passed over in one query
 _MOST_OPEN = 2**14
-_AT_ONCE = 64  # things that are asked for in one query: always as many, so that a database knows the query
-# Rows of one insert. With a row each, the driver lets another thread run after every one, and waits for its turn again.
-_ROWS = (64, 16, 4, 1)
-_ONCE = {"decision": "d", "activation": "a", "reward": "s", "default": "s"}
-# What a database raises, damaged ones while they are opened included.
-_FAILURES = (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError)
-_JSON = ("arm", "features", "available", "parameters")
-
-
-class LedgerDown(Exception):
-    """The ledger can't be reached or written to; nothing was acknowledged."""
-
-
-class Numbered(NamedTuple):
-    """An event with its number in the ledger."""
-
-    number: int
-    event: Event
 
 
 class Appended(NamedTuple):
@@ -121,41 +80,25 @@ class Ledger:
     """
 
     def __init__(self, url: str, *, reading: bool = False) -> None:
-        self.url = _checked_url(url)
+        self.url = checked_url(url)
         if reading and self.url.get_backend_name() == "sqlite" and not Path(self.url.database or "").exists():
             raise BadInput(f"ledger {self.name:.120} is not there")
-        options: dict[str, Any] = {"pool_pre_ping": True}
-        if self.url.get_backend_name() == "sqlite":
-            options = {"connect_args": {"check_same_thread": False, "timeout": _PATIENCE}}
-        else:
-            options["connect_args"] = {
-                "connect_timeout": 5,
-                "keepalives_idle": 10,
-                "keepalives_interval": 5,
-                "tcp_user_timeout": 1000 * _PATIENCE,
-            }
-        self.engine = sql.create_engine(self.url, **options)
-        self._statements = _Statements(self.engine.dialect)
+        self.engine = engine_of(self.url, reading=reading)
+        self._statements = Statements(self.engine.dialect)
         self._ahead = 0  # up to which number times were in the future when they were last looked at
         self._open: dict[str, Event] = {}  # the last decisions made here that were shown and wait
         if reading:
-            sql.event.listen(self.engine, "connect", _only_read)
             try:
                 self.described()
             except Exception:  # nobody gets the ledger, to close it
                 self.close()
                 raise
             return
-        if self.url.get_backend_name() == "sqlite":
-            sql.event.listen(self.engine, "connect", _set_up_sqlite)
-            sql.event.listen(self.engine, "begin", _begin_immediate)
-        else:
-            sql.event.listen(self.engine, "connect", _set_up_postgresql)
         try:
-            _TABLES.create_all(self.engine)
-        except _FAILURES:  # another process may have made them at the same moment
-            with _reached():
-                _TABLES.create_all(self.engine)
+            TABLES.create_all(self.engine)
+        except FAILURES:  # another process may have made them at the same moment
+            with reached():
+                TABLES.create_all(self.engine)
 
     def close(self) -> None:
         """Lets go of all connections."""
@@ -171,39 +114,39 @@ class Ledger:
         try:
             return self._enter(settings, name, content, check)
         except IntegrityError:  # another process has started it at the same moment
-            with _reached():
+            with reached():
                 return self._enter(settings, name, content, check)
-        except _FAILURES as error:
-            raise LedgerDown(_told(error)) from error
+        except FAILURES as error:
+            raise LedgerDown(told(error)) from error
 
     def described(self) -> tuple[int, dict[str, Any]]:
         """(seed, settings) of the experiment."""
-        with _reached(), self.engine.connect() as connection:
-            there = sql.inspect(connection).has_table(_EXPERIMENT.name)
-            row = connection.execute(sql.select(_EXPERIMENT)).first() if there else None
+        with reached(), self.engine.connect() as connection:
+            there = sql.inspect(connection).has_table(EXPERIMENT.name)
+            row = connection.execute(sql.select(EXPERIMENT)).first() if there else None
         if row is None:
             raise BadInput(f"ledger {self.name} holds no experiment: give the URL that the service was given")
         self._check_format(row.format)
-        return _told_of(row)
+        return settings_of(row)
 
     def last(self) -> int:
         """The number of the last event, by the counter that all appending goes by."""
-        with _reached(), self.engine.connect() as connection:
-            last = connection.execute(sql.select(_EXPERIMENT.c.last)).scalar_one()
+        with reached(), self.engine.connect() as connection:
+            last = connection.execute(sql.select(EXPERIMENT.c.last)).scalar_one()
         if not isinstance(last, int):
             raise LedgerDown("the experiment is damaged: restore the ledger from a copy")
         return last
 
-    def _check_format(self, told: Any) -> None:
-        if told != FORMAT:
-            raise BadInput(f"ledger {self.name} has format {told!r:.20}, this version reads {FORMAT}")
+    def _check_format(self, found: Any) -> None:
+        if found != FORMAT:
+            raise BadInput(f"ledger {self.name} has format {found!r:.20}, this version reads {FORMAT}")
 
     def _enter(self, settings: dict[str, Any], name: str, content: dict[str, Any], check: Check) -> tuple[int, int]:
         with self.engine.begin() as connection:
-            row = connection.execute(sql.select(_EXPERIMENT).with_for_update()).first()
+            row = connection.execute(sql.select(EXPERIMENT).with_for_update()).first()
             if row is None:
                 connection.execute(
-                    _EXPERIMENT.insert().values(
+                    EXPERIMENT.insert().values(
                         id=1,
                         format=FORMAT,
                         created=time.time(),
@@ -213,20 +156,20 @@ class Ledger:
                         last=0,
                     )
                 )
-                row = connection.execute(sql.select(_EXPERIMENT)).one()
+                row = connection.execute(sql.select(EXPERIMENT)).one()
             self._check_format(row.format)
-            seed, known = _told_of(row)
-            kept = _kept(connection)
+            seed, known = settings_of(row)
+            kept = kept_policies(connection)
             check(known, kept)
             if name not in kept:
-                connection.execute(_POLICIES.insert().values(name=name, content=json.dumps(content)))
-            connection.execute(_EXPERIMENT.update().values(processes=row.processes + 1))
+                connection.execute(POLICIES.insert().values(name=name, content=json.dumps(content)))
+            connection.execute(EXPERIMENT.update().values(processes=row.processes + 1))
             return seed, int(row.processes)
 
     def policies(self) -> dict[str, dict[str, Any]]:
         """The content of every policy that took part, by name: the ledger alone tells what decided."""
-        with _reached(), self.engine.connect() as connection:
-            return _kept(connection)
+        with reached(), self.engine.connect() as connection:
+            return kept_policies(connection)
 
     @property
     def name(self) -> str:
@@ -235,7 +178,7 @@ class Ledger:
 
     def append(self, events: Sequence[Event]) -> Appended:
         """Appends events in one transaction, but for those that are repeated or not possible."""
-        with _reached():
+        with reached():
             try:
                 appended = self._append(events, self._open)
             except IntegrityError:  # another process has settled what nobody had settled when it was last seen here
@@ -265,10 +208,10 @@ class Ledger:
                 if outcome == "accepted":
                     accepted.append(Numbered(last + len(accepted) + 1, complete))
                     if complete.decision is not None:
-                        known[_once(complete)] = complete
+                        known[once_of(complete)] = complete
             if accepted:
-                for part in _parts(accepted):
-                    values = [value for numbered in part for value in _row(numbered)]
+                for part in insertions_of(accepted):
+                    values = [value for numbered in part for value in row_of(numbered)]
                     connection.exec_driver_sql(self._statements.insertions[len(part)], tuple(values))
                 connection.exec_driver_sql(self._statements.advance, (accepted[-1].number,))
         return Appended(outcomes, accepted)
@@ -281,24 +224,24 @@ class Ledger:
 
     def _found(self, connection: Any, asked: list[str]) -> dict[str, Event]:
         found: dict[str, Event] = {}
-        for start in range(0, len(asked), _AT_ONCE):
-            part = asked[start : start + _AT_ONCE]
-            rows = connection.exec_driver_sql(self._statements.asked, (*part, *part[:1] * (_AT_ONCE - len(part))))
+        for start in range(0, len(asked), AT_ONCE):
+            part = asked[start : start + AT_ONCE]
+            rows = connection.exec_driver_sql(self._statements.asked, (*part, *part[:1] * (AT_ONCE - len(part))))
             for once, kind, arm, features, shown, reward in rows.all():
-                seen = _loaded(features, "an event") if features is not None else None
-                found[once] = Event(kind, 0.0, None, _played(arm), None, seen, None, bool(shown), reward)
+                seen = loaded(features, "an event") if features is not None else None
+                found[once] = Event(kind, 0.0, None, arm_of(arm), None, seen, None, bool(shown), reward)
         return found
 
     def probe(self) -> None:
         """Writes what is there already, to find out whether the ledger can be written to."""
-        with _reached(), self.engine.begin() as connection:
-            connection.execute(_EXPERIMENT.update().values(last=_EXPERIMENT.c.last))
+        with reached(), self.engine.begin() as connection:
+            connection.execute(EXPERIMENT.update().values(last=EXPERIMENT.c.last))
 
     def events(self, after: int = 0, limit: int = 10_000) -> list[Numbered]:
         """The events that follow a number, in order."""
-        query = sql.select(_EVENTS).where(_EVENTS.c.number > after).order_by(_EVENTS.c.number).limit(limit)
-        with _reached(), self.engine.connect() as connection:
-            return [_numbered(row) for row in connection.execute(query)]
+        query = sql.select(EVENTS).where(EVENTS.c.number > after).order_by(EVENTS.c.number).limit(limit)
+        with reached(), self.engine.connect() as connection:
+            return [numbered_of(row) for row in connection.execute(query)]
 
     def all_events(self, after: int = 0) -> Iterable[Numbered]:
         """All events that follow a number, in order."""
@@ -313,18 +256,18 @@ class Ledger:
         index, and all rows younger than the wait would be searched. What was shown in the future, by a clock that is
         ahead, is as old as what follows it: else nothing that follows would ever be overdue.
         """
-        settled = _EVENTS.alias()
+        settled = EVENTS.alias()
         query = (
-            sql.select(_EVENTS.c.number, _EVENTS.c.decision, settled.c.number.is_not(None), _EVENTS.c.at)
-            .outerjoin(settled, settled.c.once == sql.literal("s:") + _EVENTS.c.decision)
+            sql.select(EVENTS.c.number, EVENTS.c.decision, settled.c.number.is_not(None), EVENTS.c.at)
+            .outerjoin(settled, settled.c.once == sql.literal("s:") + EVENTS.c.decision)
             .where(
-                _EVENTS.c.number > after,
-                sql.or_(_EVENTS.c.kind == "activation", sql.and_(_EVENTS.c.kind == "decision", _EVENTS.c.shown)),
+                EVENTS.c.number > after,
+                sql.or_(EVENTS.c.kind == "activation", sql.and_(EVENTS.c.kind == "decision", EVENTS.c.shown)),
             )
-            .order_by(_EVENTS.c.number)
+            .order_by(EVENTS.c.number)
             .limit(limit)
         )
-        with _reached(), self.engine.connect() as connection:
+        with reached(), self.engine.connect() as connection:
             rows = connection.execute(query).all()
             shown, following = [], math.inf
             if len(rows) == limit and rows[-1].at > now:
@@ -342,112 +285,18 @@ class Ledger:
         """
         start = max(number, self._ahead)
         query = (
-            sql.select(_EVENTS.c.number, _EVENTS.c.at)
-            .where(_EVENTS.c.number > start, _EVENTS.c.number <= start + _MOST_AHEAD, _EVENTS.c.at <= now)
-            .order_by(_EVENTS.c.number)
+            sql.select(EVENTS.c.number, EVENTS.c.at)
+            .where(EVENTS.c.number > start, EVENTS.c.number <= start + _MOST_AHEAD, EVENTS.c.at <= now)
+            .order_by(EVENTS.c.number)
             .limit(1)
         )
         found = connection.execute(query).first()
         if found is not None:
             self._ahead = found.number - 1
             return float(found.at)
-        last = connection.execute(sql.select(sql.func.max(_EVENTS.c.number))).scalar_one()
+        last = connection.execute(sql.select(sql.func.max(EVENTS.c.number))).scalar_one()
         self._ahead = min(start + _MOST_AHEAD, last)
         return math.inf
-
-
-class _Statements:
-    """What is said in every transaction, in the driver's own terms: what SQLAlchemy does to each row of an insert takes
-    longer than the insert.
-    """
-
-    def __init__(self, dialect: Any) -> None:
-        mark = "?" if dialect.name == "sqlite" else "%s"
-        self.last = str(sql.select(_EXPERIMENT.c.last).with_for_update().compile(dialect=dialect))
-        self.advance = f"UPDATE {_EXPERIMENT.name} SET last = {mark}"
-        row = f"({', '.join([mark] * len(_COLUMNS))})"
-        insertion = f"INSERT INTO {_EVENTS.name} ({', '.join(_COLUMNS)}) VALUES "
-        self.insertions = {rows: insertion + ", ".join([row] * rows) for rows in _ROWS}
-        self.asked = f"{_ASKED.compile(dialect=dialect)} WHERE once IN ({', '.join([mark] * _AT_ONCE)})"
-
-
-class _reached:  # noqa: N801
-    """Whatever a database can't do is one exception, in one line."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, _FAILURES):
-            raise LedgerDown(_told(error)) from error
-
-
-def _told(error: BaseException) -> str:
-    """What a database said, in one line, without the statement and its data."""
-    return " ".join(str(error.orig if isinstance(error, DBAPIError) else error).split())[:200]
-
-
-def _checked_url(url: Any) -> sql.URL:
-    try:
-        checked = sql.make_url(url)
-    except (SQLAlchemyError, ValueError, TypeError, AttributeError):
-        raise BadInput(f"ledger must be a URL, such as sqlite:///experiment.db, got {url!r:.80}") from None
-    if checked.get_backend_name() == "postgresql":
-        return checked.set(drivername="postgresql+psycopg")
-    if checked.get_backend_name() != "sqlite":
-        raise BadInput(f"ledger must be in SQLite or PostgreSQL, got {checked.get_backend_name()!r:.40}")
-    if checked.database in (None, "", ":memory:"):
-        raise BadInput("ledger must be a file, such as sqlite:///experiment.db: what is in memory is lost")
-    return checked
-
-
-def _set_up_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say
-    for pragma in ("journal_mode=WAL", "synchronous=FULL"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _set_up_postgresql(connection: Any, _: Any) -> None:
-    """A process that hangs in a transaction, or a machine that is gone, must not hold the lock that all others need."""
-    for setting in ("lock_timeout", "idle_in_transaction_session_timeout"):
-        connection.execute(f"SET {setting} = '{_PATIENCE}s'")
-    connection.commit()
-
-
-def _only_read(connection: Any, _: Any) -> None:
-    """Whatever the database is, nothing is written to it: neither tables nor another mode."""
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("PRAGMA query_only = ON")
-    else:
-        connection.execute("SET default_transaction_read_only = on")
-        connection.commit()
-
-
-def _begin_immediate(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-@functools.lru_cache(1024)
-def _played(arm: str | None) -> Any:
-    """What a column of arms holds; there are few of them."""
-    return None if arm is None else _loaded(arm, "an event")
-
-
-def _parts(accepted: list[Numbered]) -> Iterator[list[Numbered]]:
-    """Events in as few parts as there can be of the sizes of `_ROWS`, in their order.
-
-    >>> [len(part) for part in _parts([Numbered(n, Event("arm", 0.0)) for n in range(150)])]
-    [64, 64, 16, 4, 1, 1]
-    """
-    done = 0
-    for size in _ROWS:
-        while len(accepted) - done >= size:
-            yield accepted[done : done + size]
-            done += size
-
-
-def _once(event: Event) -> str:
-    return f"{_ONCE[event.kind]}:{event.decision}"
 
 
 def _judged(event: Event, known: dict[str, Event]) -> tuple[Outcome, Event]:
@@ -470,66 +319,3 @@ def _judged(event: Event, known: dict[str, Event]) -> tuple[Outcome, Event]:
     if not shown:
         return "not shown", event
     return "accepted", event._replace(arm=made.arm, features=made.features)
-
-
-def _row(numbered: Numbered) -> tuple[Any, ...]:
-    """The values of `_COLUMNS`."""
-    number, event = numbered
-    return (
-        number,
-        event.kind,
-        event.at,
-        event.decision,
-        _written_name(event.arm) if isinstance(event.arm, str) else _written(event.arm),
-        event.propensity,
-        _written(event.features),
-        _written(event.available),
-        event.shown,
-        event.reward,
-        _written(event.parameters),
-        event.policy,
-        None if event.decision is None else _once(event),
-    )
-
-
-def _written(value: Any) -> str | None:
-    if value is None:
-        return None
-    return json.dumps(value if not hasattr(value, "tolist") else value.tolist())
-
-
-@functools.lru_cache(1024)
-def _written_name(name: str) -> str:
-    return json.dumps(name)
-
-
-def _numbered(row: Any) -> Numbered:
-    fields = {name: getattr(row, name) for name in Event._fields}
-    for name in _JSON:
-        fields[name] = None if fields[name] is None else _loaded(fields[name], f"event {row.number}")
-    wanted = {"at": float, "reward": float | None, "propensity": float | None, "decision": str | None}
-    whole = isinstance(row.number, int) and row.kind in KINDS  # a row of a broken file may lack its own number
-    if not whole or not all(isinstance(fields[name], kind) for name, kind in wanted.items()):
-        raise LedgerDown(f"event {row.number} is damaged: restore the ledger from a copy")
-    return Numbered(row.number, Event(**fields))
-
-
-def _kept(connection: Any) -> dict[str, dict[str, Any]]:
-    """Policies by name."""
-    return {row.name: _loaded(row.content, "a policy") for row in connection.execute(sql.select(_POLICIES))}
-
-
-def _told_of(row: Any) -> tuple[int, dict[str, Any]]:
-    """(seed, settings) of an experiment."""
-    seed, settings = (_loaded(text, "the experiment") for text in (row.seed, row.settings))
-    if not isinstance(seed, int) or not 0 <= seed < 2**64 or not isinstance(settings, dict):
-        raise LedgerDown("the experiment is damaged: restore the ledger from a copy")
-    return seed, settings
-
-
-def _loaded(text: Any, what: str) -> Any:
-    """What a column of JSON holds."""
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        raise LedgerDown(f"{what} is damaged: restore the ledger from a copy") from None

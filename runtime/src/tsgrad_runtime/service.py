@@ -23,9 +23,10 @@ from starlette.types import Receive, Scope, Send
 from tsgrad_runtime.agent import Agent
 from tsgrad_runtime.checks import BadInput, check_count
 from tsgrad_runtime.committer import Committer
+from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment
-from tsgrad_runtime.ledger import LedgerDown, Outcome
+from tsgrad_runtime.ledger import Outcome
 from tsgrad_runtime.live_page import experiment_summary, live_page, metrics_text
 from tsgrad_runtime.models import IndependentArms
 from tsgrad_runtime.openapi import openapi

@@ -44,7 +44,8 @@ def with_ledger(url: str, work: Any) -> Any:
     from tsgrad.checks import BadInput, needs_extra
 
     with needs_extra("live"):
-        from tsgrad_runtime.ledger import Ledger, LedgerDown
+        from tsgrad_runtime.database import LedgerDown
+        from tsgrad_runtime.ledger import Ledger
 
     try:
         return work(Ledger(url, reading=True))

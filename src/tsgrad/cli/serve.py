@@ -40,8 +40,9 @@ def serve(
 
         from tsgrad_runtime import read_artefact
         from tsgrad_runtime.connections import MOST_CONNECTIONS, GuardedProtocol
+        from tsgrad_runtime.database import LedgerDown
         from tsgrad_runtime.experiment import Experiment
-        from tsgrad_runtime.ledger import Ledger, LedgerDown
+        from tsgrad_runtime.ledger import Ledger
         from tsgrad_runtime.service import Tokens, application
 
     names = ("TSGRAD_TOKEN", "TSGRAD_ADMIN_TOKEN")
