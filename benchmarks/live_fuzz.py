@@ -15,11 +15,12 @@ import numpy as np
 from starlette.testclient import TestClient
 
 from measure import write
+from tsgrad_runtime.admission import Tokens
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
 from tsgrad_runtime.ledger import Ledger
-from tsgrad_runtime.service import Tokens, application
+from tsgrad_runtime.service import application
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runtime"))
 from fuzzed import is_refused, requests, whole_files

@@ -6,12 +6,13 @@ from starlette.testclient import TestClient
 
 import tsgrad as tg
 from tsgrad_runtime import Agent
+from tsgrad_runtime.admission import Tokens
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.files import write_json
 from tsgrad_runtime.ledger import Ledger
-from tsgrad_runtime.service import Tokens, application
+from tsgrad_runtime.service import application
 from tsgrad_runtime.watch import Watch
 
 FEATURES = np.random.default_rng(0).normal(size=(6, 3, 2))

@@ -4,10 +4,11 @@ import jsonschema
 import pytest
 from starlette.testclient import TestClient
 
+from tsgrad_runtime.admission import Tokens
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.experiment import Experiment
 from tsgrad_runtime.ledger import Ledger
-from tsgrad_runtime.service import Tokens, application
+from tsgrad_runtime.service import application
 
 CONTENT = {
     "policy": {"kind": "thompson"},
@@ -105,7 +106,7 @@ def test_vectors_that_are_arms_are_described(served):
 
 def test_errors_of_the_ledger_and_of_the_service_are_described(served, monkeypatch):
     service = served(CONTENT)
-    monkeypatch.setattr("tsgrad_runtime.service.experiment_summary", lambda _: 1 / 0)
+    monkeypatch.setattr("tsgrad_runtime.endpoints.experiment_summary", lambda _: 1 / 0)
     service.ask("GET", "/v1/experiment", status=500)
     monkeypatch.setattr("tsgrad_runtime.committer.MOST_WAITING", 0)
     service.ask("POST", "/v1/decisions", status=503)

@@ -12,13 +12,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from tsgrad_runtime import BadInput
+from tsgrad_runtime.admission import Tokens
 from tsgrad_runtime.artefact import artefact_of
 from tsgrad_runtime.database import LedgerDown
 from tsgrad_runtime.events import Event
 from tsgrad_runtime.experiment import Experiment, rebuilt
 from tsgrad_runtime.inspection import inspected
 from tsgrad_runtime.ledger import Ledger
-from tsgrad_runtime.service import Tokens, application
+from tsgrad_runtime.service import application
 
 TOKENS = Tokens("to decide", "to rule")
 SCRIPT = "<script>alert(1)</script>"
@@ -210,7 +211,7 @@ def counted(client):
 
 
 def test_an_error_of_the_service_is_told_in_json_logged_and_counted(client, monkeypatch, caplog):
-    monkeypatch.setattr("tsgrad_runtime.service.experiment_summary", lambda _: 1 / 0)
+    monkeypatch.setattr("tsgrad_runtime.endpoints.experiment_summary", lambda _: 1 / 0)
     answer = client.get("/v1/experiment")
     assert answer.status_code == 500
     assert answer.json() == {"error": {"message": "the service failed: its log says why"}}

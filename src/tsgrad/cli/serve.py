@@ -39,11 +39,12 @@ def serve(
         import uvicorn
 
         from tsgrad_runtime import read_artefact
+        from tsgrad_runtime.admission import Tokens
         from tsgrad_runtime.connections import MOST_CONNECTIONS, GuardedProtocol
         from tsgrad_runtime.database import LedgerDown
         from tsgrad_runtime.experiment import Experiment
         from tsgrad_runtime.ledger import Ledger
-        from tsgrad_runtime.service import Tokens, application
+        from tsgrad_runtime.service import application
 
     names = ("TSGRAD_TOKEN", "TSGRAD_ADMIN_TOKEN")
     given = {name: _token(name) for name in names}
