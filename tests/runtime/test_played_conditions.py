@@ -99,7 +99,7 @@ def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_pat
     shares = served.shares(served.scene())
     assert served.artefact.horizon == 30_000
     for decision in served.decide(users=40):
-        assert decision.propensity == shares[served.index[decision.arm]]
+        assert decision.propensity == shares[served.arms.number(decision.arm)]
     assert np.max(np.abs(10_000 * shares - simulated.traffic[0])) < 1  # rounded to whole users there
 
 

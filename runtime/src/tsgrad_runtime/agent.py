@@ -28,6 +28,7 @@ from tsgrad_runtime.events import Event
 from tsgrad_runtime.models import Belief, IndependentArms, Model
 from tsgrad_runtime.policies import Policy, Scene
 from tsgrad_runtime.policies.kept import PerScene
+from tsgrad_runtime.roster import Roster
 from tsgrad_runtime.streams import Noise, Purpose, Stream
 
 MOST_USERS = 100_000
@@ -76,7 +77,7 @@ class Agent:
     ) -> None:
         self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
         self._shares = self._shares_of(self.policy)
-        self.arms: list[str] = list(artefact.arms)
+        self.arms = Roster(artefact.arms)
         own = int.from_bytes(os.urandom(8), "big")
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
         self.process = check_count("process", process, least=0, most=2**32 - 1)
@@ -92,12 +93,10 @@ class Agent:
         self.number = 0  # decisions made here: the step of their noise
         self.belief = self.model.prior()
         self.memory = self.policy.start(self.model)
-        self.withdrawn: set[str] = set()
         self.open: dict[str, Open] = {}  # shown, in the order in which they were
         self.unshown: dict[str, Open] = {}
         self.settled: dict[str, float | None] = {}  # rewards that counted; None for the default
         self.pending: list[tuple[Any, Any, float]] = []
-        self.index = {name: number for number, name in enumerate(self.arms)}
         where: dict[str, Any] = {"seed": self.seed, "purpose": Purpose.DEPLOYMENT, "episode": self.process}
         self._noise = Noise.of(stream=Stream.POLICY, **where)
         self._floor_noise = Noise.of(stream=Stream.FLOOR, **where)
@@ -159,7 +158,7 @@ class Agent:
         scene = self.scene(context, available)
         if self.model.contexts or not self.model.varying:
             return [scene] * users
-        return [scene._replace(features=self._features(None, self.steps + 1 + ahead)) for ahead in range(users)]
+        return [scene._replace(features=self.model.features_for(self.steps + 1 + ahead)) for ahead in range(users)]
 
     def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
         """What a decision would be made from now."""
@@ -168,7 +167,7 @@ class Agent:
         if plain and names in self._scenes:
             return self._scenes[names]
         t, staying = self._time(), None
-        mask = None if names is None and not self.withdrawn else self._mask(names)
+        mask = self.arms.mask(names)
         if self.conditions is not None:
             mask, staying = self._under_conditions(self.conditions, mask, t)
         features = self._features(context, self.steps + 1)
@@ -186,7 +185,7 @@ class Agent:
                 self.conditions.floor, self._floor_noise, self.number, scene.available, len(self.arms)
             )
             arm = arm if other is None else other
-        named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
+        named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms.names[arm]
         shares = self._shares  # of the policy that decides now: with an arm more it is another one
         return Decision(f"{self._prefix}{self.number:x}", named, lambda: _chance(shares, scene, arm))
 
@@ -228,17 +227,11 @@ class Agent:
 
     def _decided(self, scene: Scene, shown: bool) -> Decision:
         decision = self.propose(scene)
-        offered = self.offered(scene)
+        offered = self.arms.offered(scene.available)
         self.apply(
             Event("decision", self.clock(), decision.id, decision.arm, None, scene.kept_features, offered, shown)
         )
         return decision
-
-    def offered(self, scene: Scene) -> list[str] | None:
-        """The names of the arms that could be played in a scene; None where all could."""
-        if scene.available is None or scene.available.all():
-            return None
-        return [name for name, there in zip(self.arms, scene.available, strict=True) if there]
 
     # What comes of them
 
@@ -342,7 +335,7 @@ class Agent:
         if event.arm is None:
             waiting = self.open.pop(event.decision or "")
             return waiting.arm, waiting.features
-        arm = self.index[event.arm] if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
+        arm = self.arms.number(event.arm) if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
         return arm, None if event.features is None else np.asarray(event.features, np.float64)
 
     def _step(self) -> None:
@@ -370,17 +363,13 @@ class Agent:
         Older ledgers and snapshots don't say what was seen where features are given for each user; their
         rewards are learned with those of now, as they were then.
         """
-        return self._features(None, self.steps) if seen is None and not self.model.contexts else seen
-
-    def present_features(self) -> FloatArray | None:
-        """The features of the arms at the next decision, of a problem without contexts."""
-        return self._features(None, self.steps + 1)
+        return self.model.features_for(self.steps) if seen is None and not self.model.contexts else seen
 
     def check(self, event: Event) -> None:
         """Refuses an arm that can't be added or withdrawn."""
         if event.kind == "arm":
             self._with_arm(self._growing(), event)
-        elif event.kind == "withdrawal" and self._is_last(event.arm):
+        elif event.kind == "withdrawal" and self.arms.is_last(event.arm):
             raise BadInput(f"arm {event.arm!r:.80} can't be withdrawn: it is the last")
 
     def _add(self, event: Event) -> bool:
@@ -390,8 +379,7 @@ class Agent:
         except BadInput:
             return False
         self.play(model)
-        self.index[event.arm] = len(self.arms)
-        self.arms.append(event.arm)
+        self.arms.add(event.arm)
         return True
 
     def play(self, model: Model) -> None:
@@ -408,12 +396,12 @@ class Agent:
         return self.model
 
     def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
-        if check_name("name of a new arm", event.arm) in ("", *self.index):
+        if check_name("name of a new arm", event.arm) in ("", *self.arms.names):
             raise BadInput(
                 f"name of a new arm must be one that no other arm has or had, and not empty, got {event.arm!r:.80}"
             )
         floor = 0.0 if self.conditions is None else self.conditions.floor
-        played = len(self.arms) - len(self.withdrawn) + 1
+        played = len(self.arms) - len(self.arms.withdrawn) + 1
         if floor * played > MOST_FLOORS:
             raise BadInput(
                 f"name of a new arm can't be taken, {event.arm!r:.80}: {played} arms with a share of {floor:g} or more"
@@ -422,40 +410,22 @@ class Agent:
         return model.with_arm(self.belief, event.parameters or {})
 
     def _withdraw(self, name: Any) -> bool:
-        if self._is_last(name):
+        if self.arms.is_last(name):
             return False
-        self.withdrawn.add(name)
+        self.arms.withdrawn.add(name)
         return True
-
-    def _is_last(self, name: Any) -> bool:
-        self._known(name)
-        return len(self.withdrawn | {name}) == len(self.arms)
-
-    def _known(self, name: Any, what: str = "arm") -> int:
-        if not isinstance(name, str) or name not in self.index:
-            raise BadInput(f"{what} must be one of {', '.join(self.arms)!s:.200}, got {name!r:.80}")
-        return self.index[name]
 
     def _is_shown(self, decision: str) -> bool:
         if decision not in self.open and decision not in self.unshown:
             raise BadInput(f"decision {decision!r:.80} is not known")
         return decision in self.open
 
-    def _mask(self, available: Iterable[str] | None) -> Any:
-        mask = np.zeros(len(self.arms), bool)
-        for name in self.arms if available is None else available:
-            mask[self._known(name, "available: arm")] = name not in self.withdrawn
-        if not mask.any():
-            raise BadInput("available must name an arm that can be played, got none")
-        return mask
-
     def _features(self, context: Any, user: int) -> FloatArray | None:
         """Of the arms for a user, counted from one: those given with the decision, or the model's."""
         if not self.model.contexts:
             if context is not None:
                 raise BadInput("context must be left out: this problem has none")
-            features = self.model.features
-            return features[min(user, len(features)) - 1] if features is not None and self.model.varying else features
+            return self.model.features_for(user)
         wanted = (self.model.arms, self.model.prior_mean.shape[0])  # type: ignore[attr-defined]
         given = check_array("context", context if context is not None else [])
         if given.shape != wanted:

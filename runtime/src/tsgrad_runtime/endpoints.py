@@ -50,7 +50,8 @@ async def decide(service: Service, asked: Asked) -> Answer:
         users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
     agent = service.experiment.agent
     scenes = _scenes(agent, body.get("context"), available, users or 1)
-    offered = agent.offered(scenes[0])  # not what was asked for: arms that are withdrawn could not be played
+    # Not what was asked for: arms that are withdrawn could not be played.
+    offered = agent.arms.offered(scenes[0].available)
     made = []
     for scene in scenes:
         decision = agent.propose(scene)
@@ -73,11 +74,11 @@ async def decide(service: Service, asked: Asked) -> Answer:
 def _scenes(agent: Agent, context: Any, available: list[str] | None, users: int) -> list[Scene]:
     """What decisions are made from; what is wrong with the one field is looked for before the other."""
     if available is not None:
-        unknown = next((name for name in available if name not in agent.index), None)
+        unknown = next((name for name in available if name not in agent.arms), None)
         if unknown is not None:
-            names = ", ".join(agent.arms)
+            names = ", ".join(agent.arms.names)
             raise Refused(400, f"available must be names among {names!s:.200}, got {unknown!r:.80}", "available")
-        if agent.withdrawn.issuperset(available):
+        if agent.arms.withdrawn.issuperset(available):
             raise Refused(400, "available must name an arm that can be played, got none", "available")
     with naming("context" if context is not None or agent.model.contexts else "available"):
         return agent.scenes(context, available, users)
@@ -118,7 +119,7 @@ async def add_arm(service: Service, asked: Asked) -> Answer:
     with naming("name"):
         agent.check(event)
     await _accepted(service, event)
-    return json_answer({"arms": agent.arms}, 201)
+    return json_answer({"arms": agent.arms.names}, 201)
 
 
 async def withdraw(service: Service, asked: Asked) -> Answer:
@@ -128,7 +129,7 @@ async def withdraw(service: Service, asked: Asked) -> Answer:
     with naming("name"):
         agent.check(event)
     await _accepted(service, event)
-    return json_answer({"withdrawn": sorted(agent.withdrawn)})
+    return json_answer({"withdrawn": sorted(agent.arms.withdrawn)})
 
 
 async def show_experiment(service: Service, asked: Asked) -> Answer:

@@ -17,12 +17,12 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
     agent, watch = experiment.agent, experiment.watch
     arms = []
     means, intervals = _believed(experiment)
-    for number, name in enumerate(agent.arms):
+    for number, name in enumerate(agent.arms.names):
         tally = watch.arms.get(name, Tally())
         arms.append(
             {
                 "name": name,
-                "withdrawn": name in agent.withdrawn,
+                "withdrawn": name in agent.arms.withdrawn,
                 "decisions": tally.shown,
                 "rewards": tally.rewards,
                 "average": tally.total / tally.rewards if tally.rewards else None,
@@ -51,7 +51,7 @@ def _believed(experiment: Experiment) -> tuple[list[Any], list[Any]]:
     if model.contexts or model.arms is None:
         nothing = [None] * len(agent.arms)
         return nothing, nothing
-    features = agent.present_features()
+    features = agent.model.features_for(agent.steps + 1)
     mean, std = model.moments(belief, features)
     # Where arms share features, the reward of each is nearly normal.
     between = np.stack([mean - 1.96 * std, mean + 1.96 * std])

@@ -13,6 +13,7 @@ from tsgrad_runtime.checks import BadInput
 from tsgrad_runtime.decision import Open
 from tsgrad_runtime.files import read_json, write_json
 from tsgrad_runtime.models import IndependentArms
+from tsgrad_runtime.roster import Roster
 
 
 def write_snapshot(agent: Agent, path: str | Path) -> None:
@@ -27,9 +28,9 @@ def write_snapshot(agent: Agent, path: str | Path) -> None:
         "batch": agent.batch,
         "steps": agent.steps,
         "number": agent.number,
-        "arms": agent.arms,
+        "arms": agent.arms.names,
         "parameters": added and {name: values.tolist() for name, values in added.items()},
-        "withdrawn": sorted(agent.withdrawn),
+        "withdrawn": sorted(agent.arms.withdrawn),
         "belief": [part.tolist() for part in agent.belief],
         "memory": agent.memory and [part.tolist() for part in agent.memory],
         "open": [
@@ -51,12 +52,10 @@ def restored(policy: str | Path, path: str | Path, clock: Callable[[], float]) -
     try:
         kept = ("seed", "process", "wait", "default", "batch")
         agent = Agent(artefact, clock=clock, **{name: content[name] for name in kept})
-        if content["arms"] != agent.arms:
+        if content["arms"] != agent.arms.names:
             agent.play(type(agent.model)(**content["parameters"]))
-            agent.arms = list(content["arms"])
-            agent.index = {name: number for number, name in enumerate(agent.arms)}
         agent.steps, agent.number = content["steps"], content["number"]
-        agent.withdrawn = set(content["withdrawn"])
+        agent.arms = Roster(content["arms"], content["withdrawn"])
         shapes = [part.shape[1:] for part in agent.model.prior()]
         agent.belief = tuple(
             np.array(part, np.float64).reshape(-1, *shape)

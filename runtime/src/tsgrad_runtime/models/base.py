@@ -35,6 +35,12 @@ class Model(abc.ABC):
         """Whether features differ between decisions, so that those of a decision must be kept until its reward."""
         return self.contexts or (self.features is not None and self.features.ndim == 3)
 
+    def features_for(self, user: int) -> FloatArray | None:
+        """The model's own features for a user, counted from one; whoever comes after the last has those of the last."""
+        if self.features is None or not self.varying:
+            return self.features
+        return np.asarray(self.features[min(user, len(self.features)) - 1])
+
     @abc.abstractmethod
     def prior(self) -> Belief: ...
 
