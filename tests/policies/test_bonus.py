@@ -46,6 +46,26 @@ def test_the_law():
     np.testing.assert_allclose(law.scale, moments.std * np.exp(log_spread), rtol=1e-5)
 
 
+def test_an_arm_without_features_takes_part_in_training():
+    """Nothing can be learned of it ("do nothing"), and its draws never vary: both scores have the same expectation, and
+    neither says anything of that arm. Of 20 differences one is out of bounds by chance once in 1,000 seeds.
+    """
+    problem = tg.LinearBandit(features=np.array([[0.0, 0.0], [1.0, 0.0], [0.6, 0.8]]))
+    policy = tg.BonusThompson(problem, degree=1)
+    assert parameter_names(policy)[6:9] == ("arm_bonus[0]", "arm_bonus[1]", "arm_bonus[2]")
+    where = {"horizon": 6, "episodes": 8192}
+    drawn, conditional = (
+        tg.gradient(problem, policy, tg.Estimator(score=score), seed=seed, **where)
+        for seed, score in enumerate(("draw", "conditional"))
+    )
+    error = np.hypot(drawn.standard_error, conditional.standard_error)
+    assert largest_z(drawn.mean, conditional.mean, error) < z_bound(error.size)
+    assert np.all(np.abs(conditional.mean[[6, 9]]) < 1e-4)
+    with pytest.raises(tg.BadInput, match="features of zero alone"):
+        nothing = tg.LinearBandit(features=np.zeros((2, 2)))
+        tg.simulate(nothing, tg.BonusThompson(nothing), horizon=2, episodes=2, seed=0)
+
+
 @pytest.mark.formulas
 def test_a_bonus_ends_below_the_ceiling():
     """By hand: positive ones are shortened by the room above the arm, so that one over it is added; others are not."""

@@ -231,8 +231,72 @@ def test_an_arm_that_cannot_come_or_go_any_more_changes_nothing():
     assert not one.apply(Event("arm", 0.0, arm="d", parameters={"prior_mean": 1.0}))
     assert not one.apply(Event("arm", 0.0, arm="e", parameters={}))  # arms differ now, so that it needs a mean
     assert [one.apply(Event("withdrawal", 0.0, arm=name)) for name in "abcd"] == [True, True, True, False]
-    assert one.arms == ["a", "b", "c", "d"]
+    assert one.arms.names == ["a", "b", "c", "d"]
     assert one.decide().arm == "d"
+
+
+def test_a_clock_that_was_ahead_keeps_no_decision_from_its_default():
+    """What was shown in the future is as old as what follows it; what is the last to be shown waits."""
+    now = [1e9]
+    one = agent(wait=10.0, clock=lambda: now[0])
+    for now[0] in (1e9, 1000.0, 1e9, 1001.0, 1e9, 1e9):
+        one.decide()
+    counts = []
+    for now[0] in (1009.0, 1010.5, 1012.0, 1100.0):
+        one.expire()
+        counts.append(int(one.belief[0][0].sum()))
+    assert counts == [0, 2, 4, 4]
+
+
+def test_a_default_is_a_number_though_nothing_waits_for_it():
+    with pytest.raises(BadInput, match="default must be finite"):
+        agent(default=float("nan"))
+
+
+def test_a_sampled_propensity_is_a_function_of_what_was_known(tmp_path):
+    """Whoever asks, and whenever: later, or after a snapshot."""
+    from tsgrad_runtime.files import write_json
+
+    problem = {
+        **{"kind": "linear", "features": [[1.0, 0.0], [0.5, 1.0]], "noise_std": [1.0, 0.5]},
+        **{"prior_mean": [0.0, 0.0], "prior_covariance": [[1.0, 0.2], [0.2, 1.0]]},
+    }
+    path, state = tmp_path / "policy.json", tmp_path / "snapshot.json"
+    write_json(path, "policy", {"policy": {"kind": "thompson"}, "problem": problem, "horizon": 50}, version="1")
+    one = Agent.load(path, seed=5)
+    for _ in range(3):
+        one.reward(one.decide().id, 1.0)
+    one.snapshot(state)
+    first, other = one.decide(), Agent.restore(path, state)
+    told = first.propensity
+    later = [one.decide() for _ in range(5)]
+    assert {decision.propensity for decision in later if decision.arm == first.arm} <= {told}
+    [other.decide() for _ in range(2)]
+    again = other.decide()
+    assert again.propensity == (told if again.arm == first.arm else 1 - told)
+    one.reward(first.id, 1.0)
+    one.shares(one.scene())
+    assert first.propensity == told
+
+
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
+def test_a_logistic_posterior_keeps_what_the_prior_knows(size):
+    """Along e1, which is seen, the spread is 1 / sqrt(1 + sum of w x^2); along e2, which is not, it stays that of the
+    prior: products of features of 1e9, added to one, had left nothing of it.
+    """
+    problem = {
+        "kind": "logistic",
+        "features": [[1.0, 0.0]],
+        "prior_mean": [0.0] * 2,
+        "prior_covariance": np.eye(2).tolist(),
+    }
+    model = artefact_of({**GAUSSIAN, "problem": problem, "arms": ["a"]}, "test").model
+    belief = model.prior()
+    for reward in (0.0, 1.0) * 20:
+        belief = model.update(belief, np.array([[size, 0.0]]), 0, reward)
+    mean, root = model.whitened(belief)
+    np.testing.assert_allclose(mean, 0.0, atol=1e-9 / size)
+    np.testing.assert_allclose(root @ root.T, np.diag([1 / (1 + 10 * size**2), 1.0]), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("problem", ["gaussian", "linear", "logistic", "ball"])

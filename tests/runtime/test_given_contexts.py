@@ -48,6 +48,55 @@ def test_users_of_a_batch_have_features_of_their_own(together, tmp_path):
     assert [decision.arm for decision in decisions] == ["0", "1", "2"] * 2
 
 
+def test_features_that_no_belief_could_learn_from_are_refused(tmp_path):
+    """One reward under them had ended the experiment: the next state could not be computed, and the ledger had it."""
+    plane = {"prior_mean": [0.0, 0.0], "prior_covariance": [[1.0, 0.0], [0.0, 1.0]]}
+    problem = {"kind": "logistic", "features": {"kind": "gaussian-contexts", "arms": 2, "dimension": 2}, **plane}
+    content = {"policy": {"kind": "thompson"}, "problem": problem, "horizon": 9}
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    app = application(Experiment(artefact_of(content, "test"), ledger), Tokens("decide", "rule"))
+    with TestClient(app, headers={"authorization": "Bearer decide"}) as client:
+        for size, status in ((1e9, 400), (1e5, 201), (1.0, 201)):
+            made = client.post("/v1/decisions", json={"context": [[size, size], [1.0, -size]]})
+            assert made.status_code == status
+            if status == 400:
+                assert made.json()["error"]["field"] == "context"
+                assert "log-odds up to 1e+06 in size, got 1.41e+09" in made.json()["error"]["message"]
+                continue
+            for _ in range(5):
+                made = client.post("/v1/decisions", json={"context": [[size, size], [1.0, -size]]})
+                where = f"/v1/decisions/{made.json()['id']}/reward"
+                assert client.post(where, json={"value": 1}).status_code == 200
+    ledger.close()
+
+
+def test_the_field_at_fault_is_named_where_there_are_two(tmp_path):
+    conditions = {"available": [[1, 9], [1, 9], [5, 9]]}
+    problem = {**CONTENT["problem"], "features": {"kind": "gaussian-contexts", "arms": 3, "dimension": 2}}
+    content = {**CONTENT, "problem": problem, "horizon": 9, "arms": ["a", "b", "c"], "conditions": conditions}
+    ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
+    app = application(Experiment(artefact_of(content, "test"), ledger), Tokens("decide", "rule"))
+    with TestClient(app, headers={"authorization": "Bearer decide"}) as client:
+        body = {"context": FEATURES[0].tolist(), "available": ["c"]}
+        assert client.post("/v1/decisions", json=body).json()["error"]["field"] == "available"
+        body = {"context": FEATURES[0, :2].tolist(), "available": ["a"]}
+        assert client.post("/v1/decisions", json=body).json()["error"]["field"] == "context"
+    ledger.close()
+
+
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_a_bonus_policy_is_played_by_the_features_of_each_user(kind, tmp_path):
+    problems = {"linear": tg.LinearBandit, "logistic": tg.LogisticBandit}
+    problem = problems[kind](features=tg.GivenContexts(features=FEATURES))
+    path = tmp_path / "policy.json"
+    tg.write_policy(path, tg.BonusThompson(problem), problem=problem, horizon=6)
+    agent = Agent.load(path, seed=0)
+    for _ in range(6):
+        decision = agent.decide()
+        assert 0 < decision.propensity <= 1
+        agent.reward(decision.id, 1.0)
+
+
 def learned(arms, rewards):
     """The belief by the features of the users who played these arms."""
     model = artefact_of(CONTENT, "test").model

@@ -188,6 +188,55 @@ def test_the_next_version_of_a_policy_goes_on_with_the_ledger(ledger):
     assert len(ledger.policies()) == 2
 
 
+def test_versions_whose_arms_differ_take_the_same_new_arm(ledger):
+    """Its event holds all of its parameters, as whoever added it had them."""
+    one = experiment(ledger)
+    problem = {**CONTENT["problem"], "prior_mean": [0.5, 0.1, 0.2]}
+    following = Experiment(artefact_of(CONTENT | {"problem": problem}, "test"), ledger)
+    with pytest.raises(BadInput, match="prior_mean of a new arm must be given"):
+        following.agent.arm_event("d", {})
+    one.append([one.agent.arm_event("d", {"prior_std": 2.0})])
+    one.append([decided(one) for _ in range(30)])
+    following.append([decided(following) for _ in range(30)])
+    assert following.agent.arms.names == ["a", "b", "c", "d"]
+    assert {name: values[3] for name, values in following.agent.model.parameters.items()} == {
+        "prior_mean": 0.0,
+        "prior_std": 2.0,
+        "noise_std": 1.0,
+    }
+
+
+def test_a_version_that_takes_no_arms_says_so(ledger):
+    one = experiment(ledger)
+    one.append([one.agent.arm_event("d", {})])
+    policy = {
+        "kind": "reshaped-gaussian",
+        **dict.fromkeys(("prior_mean", "log_prior_variance", "log_precision_ratio", "decay"), [0.0] * 3),
+    }
+    with pytest.raises(BadInput, match=r"event 1 does not belong to this policy \(arms can't be added"):
+        Experiment(artefact_of(CONTENT | {"policy": policy}, "test"), ledger)
+
+
+def test_a_ledger_of_two_versions_without_a_decision_is_whole(ledger):
+    one = experiment(ledger)
+    Experiment(artefact_of(CONTENT | {"horizon": 500}, "test"), ledger)
+    one.append([one.agent.arm_event("d", {})])
+    assert inspected(ledger).faults == []
+
+
+def test_fixed_features_are_those_of_all_policies(ledger):
+    problem = {
+        "kind": "linear",
+        "prior_mean": [0.0] * 2,
+        "prior_covariance": np.eye(2).tolist(),
+        "noise_std": [1.0] * 3,
+    }
+    features = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    Experiment(artefact_of(CONTENT | {"problem": {**problem, "features": features}}, "test"), ledger)
+    with pytest.raises(BadInput, match="fixed features must be the same"):
+        Experiment(artefact_of(CONTENT | {"problem": {**problem, "features": features[::-1]}}, "test"), ledger)
+
+
 @pytest.mark.parametrize(("arm", "reward"), [("x", 1.0), ("a", 1e300)])
 def test_nothing_is_appended_once_the_state_cannot_follow_the_ledger(ledger, arm, reward):
     one = experiment(ledger)
@@ -249,7 +298,7 @@ def test_arms_that_come_and_go_are_events(ledger):
     one = experiment(ledger)
     one.append([Event("arm", 0.0, arm="d", parameters={"prior_mean": 50.0}), Event("withdrawal", 0.0, arm="a")])
     again = rebuilt(ledger)
-    assert again.arms == ["a", "b", "c", "d"]
+    assert again.arms.names == ["a", "b", "c", "d"]
     assert again.decide().arm == "d"
 
 

@@ -103,16 +103,37 @@ def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_pat
     assert np.max(np.abs(10_000 * shares - simulated.traffic[0])) < 1  # rounded to whole users there
 
 
-def test_what_is_known_can_be_told_where_no_arm_can_be_played(tmp_path):
-    """The only arm of a step was withdrawn: nothing can be decided, but the page is there."""
-    table = {**COINS, "horizon": 2, "conditions": {"available": [[1, 1], [2, 2], [2, 2]]}}
+def test_the_only_arm_of_a_step_to_come_is_not_withdrawn(tmp_path):
+    """Nothing could be decided in that step, so that it would never end. Arms that were added are always there."""
+    table = {**COINS, "horizon": 3, "conditions": {"available": [[1, 1], [2, 2], [3, 3]]}}
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
     one = Experiment(artefact_of(table, "test"), ledger)
-    one.append([Event("withdrawal", 0.0, arm="a")])
-    with pytest.raises(BadInput, match="available"):
-        one.agent.scene()
+    with pytest.raises(BadInput, match="arm 'b' can't be withdrawn: it is the last at step 2"):
+        one.agent.withdraw("b")
+    assert one.append([Event("withdrawal", 0.0, arm="b")]) == ["impossible"]
+    assert one.agent.decide().arm == "a"
+    one.agent.withdraw("a")  # whose step has ended
+    one.append([Event("arm", 0.0, arm="d", parameters={"alpha": 1.0, "beta": 1.0})])
+    one.append([Event("withdrawal", 0.0, arm=name) for name in "bcd"])
+    assert one.agent.arms.withdrawn == {"a", "b", "c"}
+    assert one.agent.decide().arm == "d"
     assert "(withdrawn)" in live_page(one)
     ledger.close()
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_users_beyond_the_end_of_a_step_find_the_arms_of_the_next(together):
+    one = agent(2, batch=2, available=[[1, 1], [2, 2], [2, 2]])
+    one.withdraw("c")
+    decisions = one.decide(users=4) if together else [one.decide() for _ in range(4)]
+    assert [(decision.arm, decision.propensity) for decision in decisions] == [("a", 1.0)] * 2 + [("b", 1.0)] * 2
+
+
+def test_a_floor_that_is_too_large_for_the_arms_there_are_is_an_equal_share_of_each():
+    """Another version of the policy has added an arm."""
+    one = agent(2, floor=1 / 3)
+    one.apply(Event("arm", 0.0, arm="d", parameters={"alpha": 1.0, "beta": 1.0}))
+    np.testing.assert_allclose(one.shares(one.scene()), np.full(4, 0.25))
 
 
 def test_arms_come_and_go():

@@ -57,6 +57,14 @@ def test_shares_agree_with_stieltjes_sums(family):
             np.testing.assert_allclose(share, integrate.trapezoid(others, below[k]), atol=1e-5)
 
 
+def test_an_arm_that_is_certain_has_the_chance_of_the_others_being_worse():
+    for scale in (0.0, 1e-320):
+        law = NormalLaw(np.array([0.0, 1.0, 0.5]), np.array([scale, 1.0, 1.0]))
+        first = special.ndtr(-1.0) * special.ndtr(-0.5)
+        second = integrate.quad(lambda x: stats.norm.pdf(x - 1) * special.ndtr(x - 0.5), 0, np.inf)[0]
+        np.testing.assert_allclose(product_shares(law, None), [first, second, 1 - first - second], atol=1e-9)
+
+
 def test_masks_leave_the_others_their_own_race():
     law = NormalLaw(np.array([0.0, 5.0, 1.0]), np.ones(3))
     shares = product_shares(law, np.array([True, False, True]))

@@ -142,6 +142,22 @@ def test_arms_with_features_are_watched_too(kind):
     )
 
 
+@pytest.mark.parametrize("kind", ["linear", "logistic"])
+def test_an_arm_without_features_raises_no_alarm_and_hides_none(kind):
+    """Nothing was to be learned of it, which was told as an alarm that is raised once in 10^nan experiments."""
+    problem = {"kind": kind, "features": [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]], "prior_mean": [0.0] * 2}
+    problem |= {"prior_covariance": np.eye(2).tolist()} | ({"noise_std": [1.0] * 3} if kind == "linear" else {})
+
+    def reward(step, arm, generator):
+        return generator.random() < 0.5 if kind == "logistic" else generator.normal()
+
+    def drifting(step, arm, generator):
+        return arm == 0 and (step < 1000 or generator.random() < 0.5)
+
+    assert alarm_of(problem, reward, 400, arms=3) is None
+    assert re.search("Rewards of 0 are higher", alarm_of(problem, drifting, 400, arms=3))
+
+
 def test_rewards_are_counted_where_every_vector_is_an_arm(tmp_path):
     ball = {"kind": "ball", "prior_mean": [0.0] * 2, "prior_covariance": np.eye(2).tolist(), "noise_std": 1.0}
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")

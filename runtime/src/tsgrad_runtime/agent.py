@@ -21,11 +21,11 @@ from typing import Any, overload
 import numpy as np
 
 from tsgrad_runtime.artefact import Artefact, read_artefact
-from tsgrad_runtime.checks import BadInput, FloatArray, check_array, check_count, check_name, check_number
-from tsgrad_runtime.conditions import MOST_FLOORS, Conditions, left_to_chance
+from tsgrad_runtime.checks import BadInput, FloatArray, check_count, check_name, check_number
+from tsgrad_runtime.conditions import MOST_FLOORS, left_to_chance
 from tsgrad_runtime.decision import Decision, Open
 from tsgrad_runtime.events import Event
-from tsgrad_runtime.models import Belief, IndependentArms, Model
+from tsgrad_runtime.models import IndependentArms, Model
 from tsgrad_runtime.policies import Policy, Scene
 from tsgrad_runtime.policies.kept import PerScene
 from tsgrad_runtime.roster import Roster
@@ -82,7 +82,7 @@ class Agent:
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
         self.process = check_count("process", process, least=0, most=2**32 - 1)
         self.wait = None if wait is None else check_number("wait", wait, above=0)
-        self.default = default if wait is None else _default(self.model, default)
+        self.default = check_number("default", default) if wait is None else _default(self.model, default)
         self.conditions = artefact.conditions
         self.batch = None if batch is None else check_count("batch", batch, least=1)
         batches = self.conditions is not None and self.conditions.batches
@@ -155,10 +155,18 @@ class Agent:
         """What decisions for the next users would be made from now: all the same, but that each has their own features
         where those are given for each user.
         """
-        scene = self.scene(context, available)
-        if self.model.contexts or not self.model.varying:
-            return [scene] * users
-        return [scene._replace(features=self.model.features_for(self.steps + 1 + ahead)) for ahead in range(users)]
+        first = self.scene(context, available)
+        scenes, reached = [first], self._stage()
+        for ahead in range(1, users):
+            # Who comes after the end of a step finds the arms of the next one.
+            scene, stage = scenes[-1], self._stage(ahead)
+            if stage != reached:
+                mask, staying = self._there(self.arms.mask(None if available is None else _names(available)), stage)
+                scene, reached = scene._replace(available=mask, arms_left=staying, t=self._time(ahead)), stage
+            if self.model.varying and not self.model.contexts:
+                scene = scene._replace(features=self.model.features_for(self.steps + 1 + ahead))
+            scenes.append(scene)
+        return scenes
 
     def scene(self, context: Any = None, available: Iterable[str] | None = None) -> Scene:
         """What a decision would be made from now."""
@@ -166,15 +174,26 @@ class Agent:
         plain = context is None and not self.model.contexts
         if plain and names in self._scenes:
             return self._scenes[names]
-        t, staying = self._time(), None
-        mask = self.arms.mask(names)
-        if self.conditions is not None:
-            mask, staying = self._under_conditions(self.conditions, mask, t)
-        features = self._features(context, self.steps + 1)
-        scene = Scene(self.model, self.belief, self.memory, features, mask, t, self.artefact.horizon, staying)
+        mask, staying = self._there(self.arms.mask(names), self._stage())
+        scene = Scene(
+            self.model,
+            self.belief,
+            self.memory,
+            self._features(context),
+            mask,
+            self._time(),
+            self.artefact.horizon,
+            staying,
+        )
         if plain and len(self._scenes) < _MOST_SCENES:
             self._scenes[names] = scene
         return scene
+
+    def _features(self, context: Any) -> FloatArray | None:
+        """Of the arms for the next user: those given with the decision, or the model's."""
+        if context is not None or self.model.contexts:
+            return self.model.check_context(context)
+        return self.model.features_for(self.steps + 1)
 
     def propose(self, scene: Scene) -> Decision:
         """A decision that nothing has come of yet: `apply` makes it one of the experiment's."""
@@ -201,29 +220,36 @@ class Agent:
         return lambda scene: kept(scene, policy.stage(scene))
 
     def _computed_shares(self, policy: Policy, scene: Scene) -> FloatArray:
-        words = (self.process, self.number)
+        # The same for the same state, whoever asks and when: of decisions before it, and after a snapshot too.
+        known = hashlib.sha256(b"".join(part.tobytes() for part in (*scene.belief, *(scene.memory or ()))))
+        words = int.from_bytes(known.digest()[:8], "big"), self.process
         generator = np.random.Generator(np.random.Philox(key=self.seed, counter=[*words, 0, 0]))
         shares = policy.shares(scene, generator)
         return shares if self.conditions is None else self.conditions.floored(shares, scene.available)
 
-    def _time(self) -> int:
-        """The number of the next decision, or of the first one of its step where steps have several."""
+    def _time(self, ahead: int = 0) -> int:
+        """The number of the next decision, or of one after it; of the first of its step where steps have several."""
+        after = self.steps + ahead
         if self.conditions is None:
-            return min(self.steps + 1, self.artefact.horizon)
-        return self.conditions.first_user(self.conditions.step(self.steps))
+            return min(after + 1, self.artefact.horizon)
+        return self.conditions.first_user(self.conditions.step(after))
 
-    def _under_conditions(self, conditions: Conditions, mask: Any, t: int) -> tuple[Any, Any]:
-        """Which arms there are at the step that is under way, and how long they stay."""
-        if conditions.available is None:
+    def _stage(self, ahead: int = 0) -> int:
+        """The step in which the next user comes, or one after others; one and the same where there is no schedule."""
+        if self.conditions is None or self.conditions.available is None:
+            return 0
+        return self.conditions.step(self.steps + ahead)
+
+    def _there(self, mask: Any, step: int) -> tuple[Any, Any]:
+        """Which arms of a mask there are at a step, and how long they stay."""
+        conditions = self.conditions
+        if conditions is None or conditions.available is None:
             return mask, None
-        step = conditions.step(self.steps)
-        # Arms that were added since come with no plan.
-        added = np.ones(len(self.arms) - conditions.available.shape[1], bool)
-        there = np.append(conditions.available[step], added)
+        there = conditions.there(step, len(self.arms))
         mask = there if mask is None else mask & there
         if not mask.any():
             raise BadInput(f"available must name an arm that is there at step {step + 1}, got none")
-        return mask, np.append(conditions.arms_left[step], (self.artefact.horizon - t + 1) * added)
+        return mask, conditions.staying(step, len(self.arms))
 
     def _decided(self, scene: Scene, shown: bool) -> Decision:
         decision = self.propose(scene)
@@ -277,24 +303,26 @@ class Agent:
         """Decisions that have waited too long for their reward."""
         if self.wait is None:
             return []
-        now, late = self.clock(), []
+        now = self.clock()
+        late: list[str] = []
+        ahead: list[str] = []  # shown in the future, by a clock that was ahead: as old as what was shown after it
         for decision, waiting in self.open.items():
+            if waiting.at > now:
+                ahead.append(decision)
+                continue
             if now - waiting.at < self.wait:
                 break
-            late.append(decision)
+            late += [*ahead, decision]
+            ahead.clear()
         return late
 
     def add_arm(self, name: str, **parameters: Any) -> None:
         """One arm more, of which nothing was seen; its parameters are those of the others unless told."""
-        event = Event("arm", self.clock(), arm=name, parameters=parameters)
-        self.check(event)
-        self.apply(event)
+        self.apply(self.arm_event(name, parameters))
 
     def withdraw(self, name: str) -> None:
         """An arm is not played any more; rewards that are still to come count."""
-        event = Event("withdrawal", self.clock(), arm=name)
-        self.check(event)
-        self.apply(event)
+        self.apply(self.withdrawal_event(name))
 
     # State
 
@@ -365,17 +393,43 @@ class Agent:
         """
         return self.model.features_for(self.steps) if seen is None and not self.model.contexts else seen
 
-    def check(self, event: Event) -> None:
-        """Refuses an arm that can't be added or withdrawn."""
-        if event.kind == "arm":
-            self._with_arm(self._growing(), event)
-        elif event.kind == "withdrawal" and self.arms.is_last(event.arm):
-            raise BadInput(f"arm {event.arm!r:.80} can't be withdrawn: it is the last")
+    def arm_event(self, name: Any, parameters: dict[str, Any]) -> Event:
+        """An arm that is to be added, with all of its parameters: other versions of the policy may differ in theirs."""
+        model = self._growing()
+        if check_name("name of a new arm", name) in ("", *self.arms.names):
+            raise BadInput(
+                f"name of a new arm must be one that no other arm has or had, and not empty, got {name!r:.80}"
+            )
+        floor = 0.0 if self.conditions is None else self.conditions.floor
+        played = len(self.arms) - len(self.arms.withdrawn) + 1
+        if floor * played > MOST_FLOORS:
+            raise BadInput(
+                f"name of a new arm can't be taken, {name!r:.80}: {played} arms with a share of {floor:g} or more"
+                " each would have above 1: withdraw one first, or train with a smaller floor"
+            )
+        return Event("arm", self.clock(), arm=name, parameters=model.arm_parameters(parameters))
+
+    def withdrawal_event(self, name: Any) -> Event:
+        """An arm that is to be withdrawn."""
+        self.arms.number(name)
+        if (step := self._left_without(name)) is not None:
+            where = f" at step {step + 1}" if self.conditions is not None else ""
+            raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last{where}")
+        return Event("withdrawal", self.clock(), arm=name)
+
+    def _left_without(self, name: str) -> int | None:
+        """The first step from now on at which there would be no arm without this one; None if there is none."""
+        kept = np.array([arm != name and arm not in self.arms.withdrawn for arm in self.arms.names])
+        if self.conditions is None:
+            return None if kept.any() else 0
+        return self.conditions.step_without(kept, self.conditions.step(self.steps))
 
     def _add(self, event: Event) -> bool:
         growing = self._growing()
+        if event.arm in self.arms:
+            return False
         try:
-            model, self.belief = self._with_arm(growing, event)
+            model, self.belief = growing.with_arm(self.belief, event.parameters or {})
         except BadInput:
             return False
         self.play(model)
@@ -395,22 +449,9 @@ class Agent:
             )
         return self.model
 
-    def _with_arm(self, model: IndependentArms, event: Event) -> tuple[Model, Belief]:
-        if check_name("name of a new arm", event.arm) in ("", *self.arms.names):
-            raise BadInput(
-                f"name of a new arm must be one that no other arm has or had, and not empty, got {event.arm!r:.80}"
-            )
-        floor = 0.0 if self.conditions is None else self.conditions.floor
-        played = len(self.arms) - len(self.arms.withdrawn) + 1
-        if floor * played > MOST_FLOORS:
-            raise BadInput(
-                f"name of a new arm can't be taken, {event.arm!r:.80}: {played} arms with a share of {floor:g} or more"
-                " each would have above 1: withdraw one first, or train with a smaller floor"
-            )
-        return model.with_arm(self.belief, event.parameters or {})
-
     def _withdraw(self, name: Any) -> bool:
-        if self.arms.is_last(name):
+        self.arms.number(name)
+        if self._left_without(name) is not None:
             return False
         self.arms.withdrawn.add(name)
         return True
@@ -419,18 +460,6 @@ class Agent:
         if decision not in self.open and decision not in self.unshown:
             raise BadInput(f"decision {decision!r:.80} is not known")
         return decision in self.open
-
-    def _features(self, context: Any, user: int) -> FloatArray | None:
-        """Of the arms for a user, counted from one: those given with the decision, or the model's."""
-        if not self.model.contexts:
-            if context is not None:
-                raise BadInput("context must be left out: this problem has none")
-            return self.model.features_for(user)
-        wanted = (self.model.arms, self.model.prior_mean.shape[0])  # type: ignore[attr-defined]
-        given = check_array("context", context if context is not None else [])
-        if given.shape != wanted:
-            raise BadInput(f"context must be the features of the arms, of shape {wanted}, got shape {given.shape}")
-        return given
 
     # Snapshots
 

@@ -54,10 +54,29 @@ class Conditions(NamedTuple):
         place = int(np.searchsorted(self.ends, users))
         return place == len(self.ends) or bool(self.ends[place] == users)
 
+    def there(self, step: int, arms: int) -> Any:
+        """Which of so many arms there are at a step of the schedule, [K]; those that were added have none, and stay."""
+        added = np.ones(arms - self.available.shape[1], bool)
+        return np.append(self.available[step], added)
+
+    def staying(self, step: int, arms: int) -> Any:
+        """How many users are yet to come from a step on while each of so many arms is there, [K]."""
+        added = arms - self.available.shape[1]
+        return np.append(self.arms_left[step], np.full(added, self.users - self.first_user(step) + 1))
+
+    def step_without(self, kept: Any, step: int) -> int | None:
+        """The first step, from one on, at which none of the kept arms [K] is there; None where there is none."""
+        if self.available is None or kept[self.available.shape[1] :].any():
+            return None if kept.any() else step
+        bare = np.flatnonzero(~(self.available[step:] & kept[: self.available.shape[1]]).any(axis=1))
+        return step + int(bare[0]) if bare.size else None
+
     def floored(self, shares: FloatArray, available: Any) -> FloatArray:
         """Shares [K] with the least one mixed in: floor + (1 - K floor) share, of the K arms that are there."""
         there = np.ones(len(shares), bool) if available is None else available
-        return np.where(there, self.floor + (1 - np.sum(there) * self.floor) * shares, 0.0)
+        count = np.sum(there)
+        floor = min(self.floor, 1 / count)  # arms may have been added by a version of the policy with a smaller one
+        return np.where(there, floor + (1 - count * floor) * shares, 0.0)
 
 
 def left_to_chance(floor: float, noise: Noise, number: int, available: Any, arms: int) -> int | None:

@@ -70,14 +70,16 @@ class Doubts(abc.ABC):
 
 
 def _tails(model: Model, belief: Belief, features: FloatArray | None) -> Iterator[Doubt]:
-    """Two for each arm: that it is too bad, and that it is too good."""
+    """Two for each arm: that it is too bad, and that it is too good; none of an arm that is certain a priori."""
     before, now = (_of_arms(model, some, features) for some in (model.prior(), belief))
     if before is None or now is None:
         return
+    _, below, above = before.reach()
+    open_arms = np.flatnonzero(below + above > 0).tolist()
     log_chances = 1 + log_tail_chances(before, now.reach()[0])
     for higher, row in enumerate(log_chances.tolist()):
-        for arm, log_chance in enumerate(row):
-            yield Doubt("arm", arm, bool(higher), log_chance)
+        for arm in open_arms:
+            yield Doubt("arm", arm, bool(higher), row[arm])
 
 
 def _of_arms(model: Model, belief: Belief, features: FloatArray | None) -> ProductLaw | None:
@@ -159,7 +161,8 @@ class VectorDoubts(Doubts):
         if model.rewards == "binary":
             gains = [shift * reward - math.log1p(mean * math.expm1(shift)) for shift in _SHIFTS]
         else:
-            z = (reward - mean) / (std * math.sqrt(1 + float(model.strength(belief, features)[arm])))
+            assert isinstance(model, LinearRewards)
+            z = (reward - mean) / math.hypot(std, model.seen(features, arm)[1])
             gains = [shift * z - shift**2 / 2 for shift in _SHIFTS]
         self._shifted[arm] = [old + new for old, new in zip(ratios, gains, strict=True)]
 

@@ -50,8 +50,6 @@ async def decide(service: Service, asked: Asked) -> Answer:
         users = None if body.get("users") is None else check_count("users", body["users"], least=1, most=MOST_USERS)
     agent = service.experiment.agent
     scenes = _scenes(agent, body.get("context"), available, users or 1)
-    # Not what was asked for: arms that are withdrawn could not be played.
-    offered = agent.arms.offered(scenes[0].available)
     made = []
     for scene in scenes:
         decision = agent.propose(scene)
@@ -62,7 +60,7 @@ async def decide(service: Service, asked: Asked) -> Answer:
             decision.arm,
             decision.propensity,
             scene.kept_features,
-            offered,
+            agent.arms.offered(scene.available),  # not what was asked for: arms that are withdrawn can't be played
             shown,
             policy=agent.artefact.name,
         )
@@ -80,7 +78,7 @@ def _scenes(agent: Agent, context: Any, available: list[str] | None, users: int)
             raise Refused(400, f"available must be names among {names!s:.200}, got {unknown!r:.80}", "available")
         if agent.arms.withdrawn.issuperset(available):
             raise Refused(400, "available must name an arm that can be played, got none", "available")
-    with naming("context" if context is not None or agent.model.contexts else "available"):
+    with naming("context", "available"):
         return agent.scenes(context, available, users)
 
 
@@ -112,12 +110,11 @@ async def add_arm(service: Service, asked: Asked) -> Answer:
     if not isinstance(parameters, dict):
         raise Refused(400, f"parameters must be an object, got {parameters!r:.40}", "parameters")
     agent = service.experiment.agent
-    event = Event("arm", agent.clock(), arm=name, parameters=parameters)
     if isinstance(agent.model, IndependentArms):
         with naming("parameters"):
-            agent.model.with_arm(agent.belief, parameters)
+            agent.model.arm_parameters(parameters)
     with naming("name"):
-        agent.check(event)
+        event = agent.arm_event(name, parameters)
     await _accepted(service, event)
     return json_answer({"arms": agent.arms.names}, 201)
 
@@ -125,9 +122,8 @@ async def add_arm(service: Service, asked: Asked) -> Answer:
 async def withdraw(service: Service, asked: Asked) -> Answer:
     """An arm is not played any more."""
     agent = service.experiment.agent
-    event = Event("withdrawal", agent.clock(), arm=asked.named("name"))
     with naming("name"):
-        agent.check(event)
+        event = agent.withdrawal_event(asked.named("name"))
     await _accepted(service, event)
     return json_answer({"withdrawn": sorted(agent.arms.withdrawn)})
 

@@ -126,7 +126,7 @@ class Experiment:
             if not self.agent.apply(event):
                 self._void.add(number)
         except _MISFITS as error:
-            misfit = _misfit(self.ledger, number)
+            misfit = _misfit(self.ledger, number, error)
             self._lost = str(misfit)
             raise misfit from error
         self.seen = number
@@ -157,7 +157,7 @@ def rebuilt(ledger: Ledger, policy: str | None = None) -> Agent:
             _check_reward(agent, event)
             agent.apply(event)
         except _MISFITS as error:
-            raise _misfit(ledger, number) from error
+            raise _misfit(ledger, number, error) from error
     return agent
 
 
@@ -180,8 +180,9 @@ def _check_kin(artefact: Artefact, kept: dict[str, Any], ledger: str) -> None:
         )
     if _learned(model) != _learned(artefact.model):
         raise BadInput(
-            f"ledger {ledger} is of an experiment with another problem, {kept['problem'].get('kind')!r:.40}: give a"
-            f" policy for that, or another ledger, got {artefact.content['problem'].get('kind')!r:.40}"
+            f"ledger {ledger} is of an experiment with another problem, {kept['problem'].get('kind')!r:.40} (kind,"
+            " contexts, dimensions and fixed features must be the same): give a policy for that, or another ledger,"
+            f" got {artefact.content['problem'].get('kind')!r:.40}"
         )
 
 
@@ -189,7 +190,8 @@ def _learned(model: Model) -> tuple[Any, ...]:
     """What rewards and features must be like for a model to learn from them: two that have it in common can share them,
     whatever their priors.
     """
-    return type(model), model.contexts, [part.shape for part in model.prior()]
+    fixed = None if model.features is None or model.varying else model.features.tolist()
+    return type(model), model.contexts, [part.shape for part in model.prior()], fixed
 
 
 def _check_reward(agent: Agent, event: Event) -> None:
@@ -201,8 +203,9 @@ def _check_reward(agent: Agent, event: Event) -> None:
 _MISFITS = (KeyError, TypeError, ValueError, AssertionError, IndexError)
 
 
-def _misfit(ledger: Ledger, number: int) -> BadInput:
+def _misfit(ledger: Ledger, number: int, error: Exception) -> BadInput:
+    why = f" ({error!s:.120})" if isinstance(error, BadInput) else ""
     return BadInput(
-        f"ledger {ledger.name}: event {number} does not belong to this policy: give one with the arms that it was"
+        f"ledger {ledger.name}: event {number} does not belong to this policy{why}: give one with the arms that it was"
         " begun with, or another ledger"
     )

@@ -48,7 +48,7 @@ def inspected(ledger: Ledger) -> Inspection:
         faults.append(f"{_events(expected, last)} missing: the ledger has counted {last}")
     if not faults and counts:
         try:
-            rebuilt(ledger)
+            rebuilt(ledger, None if story.decided else next(iter(policies)))
         except BadInput as misfit:
             faults.append(str(misfit))
     return Inspection(counts, faults)
@@ -66,11 +66,13 @@ class _Story:
         self._hidden: dict[str, Event] = {}
         self._waiting: dict[str, Event] = {}
         self._settled: set[str] = set()
+        self.decided = False  # whether there was any decision
 
     def fault(self, event: Event) -> str | None:
         """What is wrong with the next event, if anything is."""
         match event.kind:
             case "decision":
+                self.decided = True
                 return self._made(event, event.decision or "")
             case "activation":
                 return self._activated(event, event.decision or "")

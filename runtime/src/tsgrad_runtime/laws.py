@@ -14,6 +14,7 @@ from tsgrad_runtime.gamma_draws import GammaDraws
 from tsgrad_runtime.streams import Noise
 
 _LARGEST_UNIFORM = 1 - 2.0**-24
+NARROWEST = 1e-280  # an arm that is certain is as wide: of what is narrower, numbers would lose their digits
 _FALL = 28.0  # of a log-density: what lies beyond has a share of 1e-12
 _NEWTON_STEPS = 5  # double the digits once they are near; a window that is a little too wide costs nothing
 
@@ -67,7 +68,7 @@ class NormalLaw(ProductLaw):
         return self.location + self.scale * generator.standard_normal((draws, self.location.shape[0]))
 
     def log_density(self, x: FloatArray) -> FloatArray:
-        z = (x[:, None] - self.location) / self.scale
+        z = (x[:, None] - self.location) / np.maximum(self.scale, NARROWEST)
         return -0.5 * z * z
 
     def reach(self) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -49,17 +49,21 @@ class Refused(Exception):
 
 
 class naming:  # noqa: N801
-    """What is wrong within is wrong with a field of the request, whatever the argument is called that it becomes."""
+    """What is wrong within is wrong with a field of the request, whatever the argument is called that it becomes.
 
-    def __init__(self, field: str) -> None:
-        self._field = field
+    Of several fields it is the one that the message begins with, or the first.
+    """
+
+    def __init__(self, *fields: str) -> None:
+        self._fields = fields
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, BadInput):
-            raise Refused(400, str(error), self._field) from None
+            named = (field for field in self._fields if str(error).startswith(field))
+            raise Refused(400, str(error), next(named, self._fields[0])) from None
 
 
 async def body_of(asked: Asked, *fields: str) -> dict[str, Any]:

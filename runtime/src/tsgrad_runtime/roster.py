@@ -1,6 +1,6 @@
 """The arms of an experiment by their names: which there are, and which are not played any more."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ class Roster:
     >>> arms.withdrawn.add("red")
     >>> arms.number("green"), arms.mask(["red", "green"]).tolist(), arms.mask(None).tolist()
     (2, [False, False, True], [False, True, True])
-    >>> arms.is_last("blue")
-    False
     """
 
     def __init__(self, names: Iterable[str], withdrawn: Iterable[str] = ()) -> None:
@@ -29,6 +27,9 @@ class Roster:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
 
     def __contains__(self, name: object) -> bool:
         return name in self._numbers
@@ -60,8 +61,3 @@ class Roster:
         if mask is None or mask.all():
             return None
         return [name for name, there in zip(self.names, mask, strict=True) if there]
-
-    def is_last(self, name: Any) -> bool:
-        """Whether an arm is the only one that is played."""
-        self.number(name)
-        return len(self.withdrawn | {name}) == len(self)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tsgrad_runtime.checks import FloatArray
-from tsgrad_runtime.laws import Law, ProductLaw
+from tsgrad_runtime.laws import NARROWEST, Law, ProductLaw
 
 NODES = 10
 DRAWS = 4096  # of shares by sampling
@@ -45,7 +45,7 @@ def product_shares(law: ProductLaw, available: Any) -> FloatArray:
 def _apart(breaks: FloatArray) -> FloatArray:
     """Breaks [n, K] that are different float64 numbers; most are so anyway."""
     middle = len(breaks) // 2
-    least = _APART * np.spacing(np.abs(breaks[middle])) * np.arange(1, middle + 1)[:, None]
+    least = _APART * np.spacing(np.maximum(np.abs(breaks[middle]), NARROWEST)) * np.arange(1, middle + 1)[:, None]
     above = np.maximum(breaks[middle + 1 :], breaks[middle] + least)
     below = np.minimum(breaks[:middle], breaks[middle] - least[::-1])
     return np.concatenate([below, breaks[middle : middle + 1], above])

@@ -22,6 +22,7 @@ LEAST_LOG_SPREAD, MOST_LOG_SPREAD = -3.0, 3.0  # without a floor the gradient's 
 _MOST_DEGREE = 8
 _SHORTEST = 1e-6  # range of a logarithm
 _LEAST_ROOM = 1e-6  # below a ceiling: an arm that can hardly be better has no bonus, in single precision too
+_LEAST_STD = 1e-6  # as a part of the largest: an arm that is certain, such as one without features, has a density too
 _CONTEXTS = 256  # that are looked at to find how different arms can be
 
 
@@ -119,6 +120,11 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         least, most = self.least_known, self.most_known
         if least is None or most is None:
             strength = _PriorArms.of(problem).strength
+            strength = strength[np.isfinite(strength)]  # of arms of which there is something to learn
+            if not strength.size:
+                raise BadInput(
+                    "problem must have an arm of which there is something to learn, got features of zero alone"
+                )
             least = np.asarray(np.min(strength)) if least is None else least
             most = np.asarray(np.max(strength) + horizon) if most is None else most
         return Bonus(
@@ -133,16 +139,17 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         )
 
     def law(self, model: Any, belief: Any, memory: None, context: Context, clock: Clock) -> NormalLaw:
-        moments = model.arm_moments(belief, context)
+        mean, std = model.arm_moments(belief, context)
+        std = jnp.maximum(std, _LEAST_STD * jnp.max(std))
         u, v = self._polynomials(clock.left_with_arms, model.strength(belief, context))
         if self.arm_bonus.shape[0]:
             u, v = u + self.arm_bonus, v + self.arm_log_spread
         spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))
-        bonus = moments.std * u
+        bonus = std * u
         if self.ceiling is not None:
-            room = jnp.maximum(self.ceiling - moments.mean, _LEAST_ROOM)
+            room = jnp.maximum(self.ceiling - mean, _LEAST_ROOM)
             bonus = bonus / (1 + jnp.maximum(bonus, 0) / room)
-        return NormalLaw(moments.mean + bonus, moments.std * spread)
+        return NormalLaw(mean + bonus, std * spread)
 
     def _polynomials(self, left: Any, strength: Float[Array, "K"]) -> list[Float[Array, "K"]]:
         """The bonus u and the logarithm v of the spread, but for what arms have of their own."""

@@ -41,6 +41,10 @@ class Model(abc.ABC):
             return self.features
         return np.asarray(self.features[min(user, len(self.features)) - 1])
 
+    def check_context(self, context: Any) -> FloatArray:
+        """Features of the arms that were given with a decision, [K, d]."""
+        raise BadInput("context must be left out: this problem has none")
+
     @abc.abstractmethod
     def prior(self) -> Belief: ...
 

@@ -60,16 +60,22 @@ class IndependentArms(Model):
         statistics[:, arm] += self.evidence(arm, reward)
         return (statistics,)
 
-    def with_arm(self, belief: Belief, given: dict[str, Any]) -> tuple["IndependentArms", Belief]:
-        """The model and the belief with one arm more; where nothing is said of it, it is like the others."""
+    def arm_parameters(self, given: dict[str, Any]) -> dict[str, float]:
+        """All parameters of one arm more; where nothing is said of it, it is like the others."""
         for name in given:
             check_choice("a parameter of the arm", name, self.fields)
-        longer = {}
+        whole = {}
         for name, values in self.parameters.items():
             if name not in given and not np.all(values == values[0]):
                 raise BadInput(f"{name} of a new arm must be given where arms differ, got {values.tolist()!s:.60}")
             above = 0 if name in self.positive else None
-            longer[name] = np.append(values, check_number(name, given.get(name, values[0]), above=above))
+            whole[name] = check_number(name, given.get(name, values[0]), above=above)
+        return whole
+
+    def with_arm(self, belief: Belief, given: dict[str, Any]) -> tuple["IndependentArms", Belief]:
+        """The model and the belief with one arm more."""
+        own = self.arm_parameters(given)
+        longer = {name: np.append(values, own[name]) for name, values in self.parameters.items()}
         return type(self)(**longer), (np.concatenate([belief[0], np.zeros((self.statistics, 1))], axis=1),)
 
     def cells(self, belief: Belief, most: int) -> Any:

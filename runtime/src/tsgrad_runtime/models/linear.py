@@ -1,7 +1,7 @@
 """Models whose world is a vector with a normal prior, and linear rewards."""
 
 import abc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,13 @@ from tsgrad_runtime.models.base import Belief, Model, reward_range
 
 
 class NormalPrior(Model):
-    """A world that is a vector with a normal prior, theta = prior_mean + prior_root u with u ~ N(0, I) at first."""
+    """A world that is a vector with a normal prior, theta = prior_mean + prior_root u with u ~ N(0, I) at first.
+
+    By no feature may the prior expect more than `most_expected`, mean and standard deviation; `expects` says of what.
+    """
+
+    expects: ClassVar[str] = "rewards"
+    most_expected: ClassVar[float] = np.inf
 
     def __init__(self, prior_mean: Any, prior_covariance: Any) -> None:
         self.prior_mean = check_array("prior_mean", prior_mean)
@@ -26,6 +32,24 @@ class NormalPrior(Model):
             self.prior_root = np.flip(np.linalg.cholesky(np.flip(covariance)))
         except np.linalg.LinAlgError:
             raise BadInput("prior_covariance must be positive definite, got one that is not") from None
+
+    def check_context(self, context: Any) -> FloatArray:
+        wanted = (self.arms, self.prior_mean.shape[0])
+        given = check_array("context", [] if context is None else context)
+        if given.shape != wanted:
+            raise BadInput(f"context must be the features of the arms, of shape {wanted}, got shape {given.shape}")
+        return self.check_scale("context", given)
+
+    def check_scale(self, name: str, features: FloatArray) -> FloatArray:
+        """Features [..., d] from which the model can learn."""
+        if np.isfinite(self.most_expected):
+            far = np.abs(features @ self.prior_mean) + np.linalg.norm(features @ self.prior_root, axis=-1)
+            if (largest := float(np.max(far))) > self.most_expected:
+                raise BadInput(
+                    f"{name} must be features by which the prior expects {self.expects} up to"
+                    f" {self.most_expected:g} in size, got {largest:.3g}: scale them, as in training"
+                )
+        return features
 
     @abc.abstractmethod
     def whitened(self, belief: Belief) -> tuple[FloatArray, FloatArray]:
@@ -103,7 +127,8 @@ class Linear(LinearRewards):
         return features @ law.mean, np.linalg.norm(features @ law.root, axis=1)
 
     def strength(self, belief: Belief, features: FloatArray | None) -> FloatArray:
-        return np.asarray((self.noise_std / self.moments(belief, features)[1]) ** 2)
+        with np.errstate(divide="ignore"):  # of an arm without features, all is known
+            return np.asarray((self.noise_std / self.moments(belief, features)[1]) ** 2)
 
 
 class Ball(LinearRewards):

@@ -10,6 +10,7 @@ from tsgrad_runtime.models.linear import NormalPrior, arms_of, check_features
 from tsgrad_runtime.special import normal_cdf, sigmoid
 
 _MOST_STEPS = 30
+_MOST_KNOWN = 1e9  # times what the prior knows; beyond, a sum of products would lose the prior to rounding
 _WIDE = 2.0
 _NORMAL_NODES: FloatArray = 0.42 * np.arange(-16.0, 17.0)
 _LOGISTIC_NODES: FloatArray = 1.15 * np.arange(-16.0, 17.0)
@@ -22,10 +23,14 @@ class Logistic(NormalPrior):
     """
 
     rewards = "binary"
+    expects = "log-odds"
+    most_expected = 1e6
 
     def __init__(self, *, features: Any, prior_mean: Any, prior_covariance: Any) -> None:
         super().__init__(prior_mean, prior_covariance)
         self.features, self.contexts = check_features(features, None, self.prior_mean.shape[0])
+        if self.features is not None:
+            self.check_scale("features", self.features)
         self._arms = arms_of(features)
 
     @property
@@ -47,8 +52,7 @@ class Logistic(NormalPrior):
         return *history, _mode(*history, belief[3])
 
     def whitened(self, belief: Belief) -> tuple[FloatArray, FloatArray]:
-        factor = np.linalg.cholesky(_curvature(belief[0], belief[1], belief[3]))
-        return belief[3], np.linalg.inv(factor).T
+        return belief[3], _root(belief[0], belief[1], belief[3])
 
     def values(self, orders: FloatArray) -> FloatArray:
         return sigmoid(orders)
@@ -63,7 +67,8 @@ class Logistic(NormalPrior):
 
     def strength(self, belief: Belief, features: FloatArray | None) -> FloatArray:
         chance, std = self.moments(belief, features)
-        return np.asarray(chance * (1 - chance) / std**2)
+        with np.errstate(divide="ignore"):  # of an arm without features, all is known
+            return np.asarray(chance * (1 - chance) / std**2)
 
 
 def _mode(features: FloatArray, offsets: FloatArray, outcomes: FloatArray, start: FloatArray) -> FloatArray:
@@ -76,16 +81,23 @@ def _mode(features: FloatArray, offsets: FloatArray, outcomes: FloatArray, start
             break
         missed = signs * sigmoid(-signs * (offsets + features @ at))
         slope = at - features.T @ missed
-        towards = np.linalg.solve(_curvature(features, offsets, at), slope)
+        root = _root(features, offsets, at)
+        towards = root @ (root.T @ slope)
         reach = longest * np.linalg.norm(towards)
         at = at - (np.log1p(reach) / reach if reach > 0 else 1.0) * towards
         decrement = float(slope @ towards)
     return at
 
 
-def _curvature(features: FloatArray, offsets: FloatArray, at: FloatArray) -> FloatArray:
+def _root(features: FloatArray, offsets: FloatArray, at: FloatArray) -> FloatArray:
+    """The upper triangular root of the covariance (I + F'WF)^-1 that the curvature at a point stands for, [d, d]."""
     chance = sigmoid(offsets + features @ at)
-    return np.eye(at.shape[0]) + features.T @ (features * (chance * (1 - chance))[:, None])
+    weighted = features * np.sqrt(chance * (1 - chance))[:, None]
+    identity, products = np.eye(at.shape[0]), weighted.T @ weighted
+    if np.trace(products) < _MOST_KNOWN:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(identity + products)).T)
+    triangle = np.linalg.qr(np.concatenate([weighted, identity]), mode="r")
+    return np.asarray(np.linalg.inv(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0)[:, None]))
 
 
 def _chance_moments(log_odds: FloatArray, spread: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -16,6 +16,7 @@ from tsgrad_runtime.streams import Noise
 # Numbers that arrays of a few arms meet are arrays themselves: NumPy takes as long to make one as to compute with it.
 _NONE, _ONE = np.array(0.0), np.array(1.0)
 _LEAST_ROOM = np.array(1e-6)
+_LEAST_STD = 1e-6  # as a part of the largest: as in training
 _LEAST_LOG_SPREAD, _MOST_LOG_SPREAD = np.array(-3.0), np.array(3.0)
 
 
@@ -67,9 +68,11 @@ class Bonus(Stepwise):
             raise BadInput("policy 'bonus' lacks its scales: write it with Run.save, or tsgrad.write_policy")
         if model.arms is None or self.own.shape[1] not in (0, model.arms):
             raise BadInput(f"policy 'bonus' has numbers for {self.own.shape[1]} arms, the problem has {model.arms}")
-        known = None if model.contexts else model.strength(model.prior(), getattr(model, "features", None))
-        least = self.ends["least_known"] or float(np.min(known))  # type: ignore[arg-type]
-        most = self.ends["most_known"] or float(np.max(known)) + horizon  # type: ignore[arg-type]
+        least, most = self.ends["least_known"], self.ends["most_known"]
+        if least is None or most is None:  # in files of earlier versions
+            known = model.strength(model.prior(), model.features_for(1))
+            known = known[np.isfinite(known)]
+            least, most = least or float(np.min(known)), most or float(np.max(known)) + horizon
         self._time = _scale(0.0, float(np.log(self.ends["most_left"] or horizon)))
         self._strength = _scale(float(np.log(least)), float(np.log(most)))
         self._known = PerBelief(self._of_known)
@@ -107,6 +110,7 @@ class Bonus(Stepwise):
     def _of_known(self, scene: Scene) -> "_Known":
         known = self._strength(np.log(scene.model.strength(scene.belief, scene.features)))
         mean, std = scene.model.moments(scene.belief, scene.features)
+        std = np.maximum(std, _LEAST_STD * std.max())
         room = None if self.ceiling is None else np.maximum(self.ceiling - mean, _LEAST_ROOM)
         powers = np.empty((self.degree + 1, len(known)))
         powers[0], powers[1:] = 1.0, known
