@@ -61,8 +61,8 @@ def test_an_arm_without_features_takes_part_in_training():
     error = np.hypot(drawn.standard_error, conditional.standard_error)
     assert largest_z(drawn.mean, conditional.mean, error) < z_bound(error.size)
     assert np.all(np.abs(conditional.mean[[6, 9]]) < 1e-4)
+    nothing = tg.LinearBandit(features=np.zeros((2, 2)))
     with pytest.raises(tg.BadInput, match="features of zero alone"):
-        nothing = tg.LinearBandit(features=np.zeros((2, 2)))
         tg.simulate(nothing, tg.BonusThompson(nothing), horizon=2, episodes=2, seed=0)
 
 

@@ -42,7 +42,8 @@ class FittedPrior:
         parameters: of the prior, by name.
         standard_errors: of the parameters; not a number (nan) for those of which the data tell no more than a bound.
         intervals: 95% confidence intervals of the parameters; from the bound on, for these.
-        log_likelihood: at the parameters.
+        log_likelihood: at the parameters, up to what no parameter changes: of counts, less what it is where every arm
+            pays its own average.
         said: what the data can't tell, in words; `warnings` has more.
         free: the parameters in unconstrained coordinates, such as logarithms.
         covariance: of `free`, from the curvature of the likelihood.

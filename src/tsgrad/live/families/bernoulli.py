@@ -8,7 +8,7 @@ from scipy import special
 from tsgrad.arrays import FloatArray
 from tsgrad.live.beta_binomial import BetaBinomialLaw
 from tsgrad.live.families.base import ArmFamily, Units, spread_of_arms
-from tsgrad.live.families.counts import cdfs_of_counts, log_rising
+from tsgrad.live.families.counts import beyond_stirling, cdfs_of_counts, log_evidence
 from tsgrad.problems import BernoulliBandit, IndependentArms
 
 
@@ -26,9 +26,12 @@ class BetaBinomial(ArmFamily):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         alpha, beta = np.moveaxis(self.parameters(free), -1, 0)
-        logit, failures = free[..., 0], units.pulls - units.total
-        rising = log_rising(alpha, units.total) + log_rising(beta, failures) - log_rising(alpha + beta, units.pulls)
-        return np.asarray(rising - units.total * np.logaddexp(0, -logit) - failures * np.logaddexp(0, logit))
+        pulls, strength = units.pulls, np.exp(free[..., 1])
+        successes = log_evidence(alpha, units.total, strength, pulls)
+        failures = log_evidence(beta, pulls - units.total, strength, pulls)
+        before, after = np.log(strength), np.log(strength + pulls)
+        both = beyond_stirling(strength + pulls, after) - beyond_stirling(strength, before)
+        return np.asarray(successes + failures - both - 0.5 * (after - before))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         strength = np.exp(free[..., 1])

@@ -7,7 +7,7 @@ from scipy import stats
 
 from tsgrad.arrays import FloatArray
 from tsgrad.live.families.base import ArmFamily, Units, spread_of_arms
-from tsgrad.live.families.counts import cdfs_of_counts, log_rising
+from tsgrad.live.families.counts import cdfs_of_counts, log_evidence
 from tsgrad.problems import IndependentArms, PoissonBandit
 
 
@@ -25,8 +25,7 @@ class GammaPoisson(ArmFamily):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         shape, rate = np.moveaxis(self.parameters(free), -1, 0)
-        rising = log_rising(shape, units.total)
-        return np.asarray(rising + units.total * free[..., 0] - (shape + units.total) * np.log1p(units.pulls / rate))
+        return log_evidence(shape, units.total, rate, units.pulls) - 0.5 * np.log1p(units.pulls / rate)
 
     def parameters(self, free: FloatArray) -> FloatArray:
         shape = np.exp(free[..., 1])
