@@ -13,6 +13,7 @@ from tsgrad.live import retuning
 from tsgrad.live.export import exported
 from tsgrad.live.trust import Kept, Robustness
 from tsgrad.registry import from_data, to_data
+from tsgrad.report.retuning_report import retuning_report
 from tsgrad_runtime import read_artefact
 from tsgrad_runtime.connections import GuardedProtocol
 from tsgrad_runtime.events import Event
@@ -266,6 +267,22 @@ def test_retuning_says_what_it_gains_on_recorded_arms_and_what_changed(deployed,
     assert str(found.recorded_gain) in page
     assert "alpha 1 as before, beta 3 as before." in page
     assert "and in the policy: " in page
+    wrong = {"arm": ["a", "b"] * 50, "reward": [0, 1] * 50, "propensity": [0.9] * 100}
+    doubtful = found._replace(equal_shares=tg.evaluate_log(wrong, target={"a": 0.5, "b": 0.5}))
+    doubts = doubtful.equal_shares.warnings
+    assert len(doubts) == 2
+    assert doubtful.decided.endswith(" ".join(doubts))
+    assert set(doubts) <= {concern.text for concern in retuning_report(doubtful).concerns}
+
+
+def test_a_young_ledger_can_not_tell_yet(deployed, tmp_path):
+    ledger = Ledger(f"sqlite:///{tmp_path}/ledger.db")
+    one = Experiment(read_artefact(deployed / "run.json"), ledger)
+    show_all(one, 3, dict.fromkeys("abcd", 0.0))
+    with pytest.raises(tg.BadInput, match=r"can't tell yet: .*keep the deployed policy until it holds more"):
+        tg.retune(deployed / "run", ledger, out=tmp_path / "next", training=SHORT, episodes=128)
+    ledger.close()
+    assert not (tmp_path / "next").exists()
 
 
 def test_a_loss_on_recorded_arms_keeps_the_deployed_policy(deployed, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Priors from logs: likelihoods against scipy's, parameters recovered, words where data can't tell."""
 
+import datetime
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -324,6 +326,49 @@ def written(path, columns):
         rows = [["" if one is None else str(one) for one in row] for row in zip(*columns.values(), strict=True)]
         path.write_text("\n".join(",".join(row) for row in [list(columns), *rows]))
     return path
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        np.array(["2024-01-01", "2024-01-02"] * 3, "datetime64[D]"),
+        np.array([1, 2] * 3, "timedelta64[s]"),
+        np.array([1 + 2j, 1.0] * 3),
+        [None, *[datetime.date(2024, 1, 1)] * 5],
+    ],
+)
+def test_dates_are_no_rewards(strange):
+    """They had been taken for seconds since 1970."""
+    with pytest.raises(tg.BadInput, match="reward: column 'reward' must hold numbers, got "):
+        tg.fit_prior({"arm": ["a", "a", "b", "b", "c", "c"], "reward": strange}, family="gaussian")
+
+
+class NotAvailable:
+    """As pandas has it: what it is compared with, nothing comes of it."""
+
+    def __ne__(self, other):
+        return self
+
+    def __bool__(self):
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def test_cells_that_can_not_be_compared_are_empty():
+    log = {"arm": ["a", "a", "b", "b", NotAvailable(), "c"], "reward": [1, 0, 1, 1, 0, NotAvailable()]}
+    found = tg.fit_prior({name: np.array(values, object) for name, values in log.items()}, family="bernoulli")
+    assert [said for said in found.said if "left out" in said] == [
+        "1 of 6 rows have no arm, and are left out.",
+        "1 of 6 rows have no reward yet, and are left out.",
+    ]
+
+
+def test_a_file_is_what_it_holds_and_what_is_not_a_number_is_no_name(tmp_path):
+    columns = {"arm": [1.0, 1.0, 2.0, 2.0, np.nan, np.nan], "reward": [0, 1, 1, 1, 0, 0]}
+    path = tmp_path / "LOG.PQ"
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+    found = tg.fit_prior(path, family="bernoulli")
+    assert len(found.units.pulls) == 2
+    assert found.said[0] == "2 of 6 rows have no arm, and are left out."
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

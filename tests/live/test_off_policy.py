@@ -146,6 +146,39 @@ def test_wrong_propensities_are_told(log, tmp_path):
         assert any("not drawn uniformly" in said for said in warnings) == told
 
 
+def test_logs_of_policies_that_learn_are_told(log, tmp_path):
+    """Thompson sampling's own, with its own propensities; not those whose propensities depend on the user alone."""
+    from tsgrad_runtime import Agent
+
+    path = tmp_path / "policy.json"
+    tg.write_policy(path, tg.Thompson(), problem=tg.BernoulliBandit(arms=3), horizon=300)
+    for seed in range(3):
+        agent, generator = Agent.load(path, seed=seed), np.random.default_rng(seed)
+        rows = []
+        for _ in range(300):
+            decision = agent.decide()
+            rows.append((decision.arm, int(generator.random() < 0.3), decision.propensity))
+            agent.reward(decision.id, rows[-1][1])
+        columns = dict(zip(("arm", "reward", "propensity"), zip(*rows, strict=True), strict=True))
+        warnings = tg.evaluate_log(columns, target=dict.fromkeys("012", 1 / 3)).warnings
+        assert any("change along the log" in said for said in warnings)
+    order = np.random.default_rng(1).permutation(300)
+    shuffled = {name: np.array(values)[order] for name, values in columns.items()}
+    warnings = tg.evaluate_log(shuffled, target=dict.fromkeys("012", 1 / 3)).warnings
+    assert not any("change along the log" in said for said in warnings)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [tg.BallBandit(dimension=2), tg.LinearBandit(features=tg.GaussianContexts(arms=2, dimension=2))],
+)
+def test_policies_that_such_a_log_can_not_replay_are_refused(problem, tmp_path):
+    path = tmp_path / "policy.json"
+    tg.write_policy(path, tg.Thompson(), problem=problem, horizon=20)
+    with pytest.raises(tg.BadInput, match="must choose among named arms that bring no features"):
+        tg.evaluate_log({"arm": ["0", "1"] * 9, "reward": [0, 1, 1] * 6}, policy=path)
+
+
 def test_decisions_that_wait_for_their_reward_are_left_out():
     columns = {"arm": ["a", "b", "a", "b", "a"], "reward": [1.0, 0.0, None, 1.0, None], "propensity": [0.5] * 5}
     kept = {name: [values[row] for row in (0, 1, 3)] for name, values in columns.items()}

@@ -4,6 +4,7 @@ import pytest
 
 import tsgrad as tg
 from tsgrad.problems import assumed
+from tsgrad.report.conditions_section import conditions_section
 from tsgrad.report.run_report import run_report
 from tsgrad.report.style import figure_bytes
 from tsgrad.report.summary import Words, prior_words
@@ -41,10 +42,24 @@ def test_a_run_under_conditions_says_so_and_shows_one_experiment(tmp_path):
         assert figure_bytes(figure, "svg").startswith(b"<?xml")
 
 
+@pytest.mark.parametrize("delay", [2, [0.0, 0.0, 1.0], [0.0, 0.0, 0.3, 0.2]])
+def test_as_many_batches_are_blind_as_no_reward_is_seen_in(delay):
+    problem, conditions = tg.GaussianBandit(arms=3), tg.Conditions(batch=10, delay=delay)
+    policies = {"Thompson sampling": tg.Thompson(), "other": tg.Greedy()}
+    found = tg.compare(problem, policies, horizon=6, conditions=conditions, episodes=64, seed=0, bound=None)
+    section = conditions_section(conditions, found, "other", None)
+    assert section.paragraphs[1].startswith("The first 3 batches are blind")
+    assert float(found.policies["other"].regret_over_time[2]) == pytest.approx(
+        float(section.paragraphs[1].split("That costs ")[1].split(" ")[0]), abs=0.05
+    )
+
+
 def test_what_is_rare_is_said_of_many_decisions():
     words = Words(["a", "b"], "clicks")
     rare, usual = (
         prior_words(assumed(tg.BernoulliBandit(alpha=2.0, beta=beta, arms=2)), words) for beta in (498.0, 38.0)
     )
+    never = prior_words(assumed(tg.PoissonBandit(shape=1e-3, rate=10.0, arms=2)), words)
+    assert "clicks per decision" in never
     assert "from 0.713 to 9.47 clicks per 1,000 decisions" in rare
     assert "from 0.00919 to 0.116 clicks per decision" in usual

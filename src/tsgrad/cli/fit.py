@@ -29,16 +29,21 @@ def fit(
 ) -> None:
     """Fits a prior to past experiments: `tsgrad fit log.csv --arm item --reward click --out prior.toml`."""
     import tomli_w
+    from rich.console import Console
 
     from tsgrad.artefact import write_text
     from tsgrad.live import fit_prior
     from tsgrad.registry import to_data
 
-    found = fit_prior(
-        log, family=family, arm=arm, reward=reward, experiment=experiment, pulls=pulls, noise_std=noise_std
-    )
+    console = Console(stderr=True)
+    with console.status("Fitting the prior"):
+        found = fit_prior(
+            log, family=family, arm=arm, reward=reward, experiment=experiment, pulls=pulls, noise_std=noise_std
+        )
     problem = found.uncertain(arms=arms) if uncertain else found.problem(arms=arms)
-    typer.echo(str(found))
+    with console.status("Fitting 99 logs like it, to judge the fit"):
+        said = str(found)
+    typer.echo(said)
     if picture is not None:
         found.picture(picture)
         typer.echo(f"Picture: {picture}")

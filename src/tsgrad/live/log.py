@@ -1,5 +1,6 @@
 """Logs as tables: CSV or Parquet files, or columns that are in memory already."""
 
+import datetime
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ import numpy as np
 from tsgrad.checks import BadInput, check_choice, check_path, needs_extra
 
 Table = dict[str, np.ndarray[Any, Any]]
+# What NumPy would make a number of, silently: seconds since 1970, or the real part.
+_NO_NUMBERS = (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64, complex, np.complexfloating)
+
+
+_PARQUET = b"PAR1"  # with which such files begin, whatever they are called
 
 
 def read_log(log: str | Path | Mapping[str, Any], *, text: Collection[str | None] = ()) -> Table:
@@ -50,8 +56,16 @@ def names(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np.s
     return np.array([_name(one) for one in column(table, name, option).tolist()], np.str_)
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing: None, what is not a number, or what can't even be compared, as pandas has it."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _name(value: Any) -> str:
-    if value is None or value != value:
+    if _is_missing(value):
         return ""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
@@ -62,6 +76,9 @@ def _name(value: Any) -> str:
 def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     """A column of finite numbers."""
     values = column(table, name, option)
+    first = next((one for one in values if not _is_missing(one)), None)
+    if isinstance(first, _NO_NUMBERS):
+        raise BadInput(f"{option}: column {name!r:.40} must hold numbers, got {first!s:.40}")
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
@@ -69,7 +86,7 @@ def numbers(table: Table, name: str, option: str) -> np.ndarray[Any, np.dtype[np
     wrong = np.flatnonzero(~np.isfinite(array))
     if wrong.size:
         raise BadInput(
-            f"{option}: column {name!r:.40} must hold finite numbers, row {wrong[0]} holds {array[wrong[0]]}"
+            f"{option}: column {name!r:.40} must hold finite numbers, got {array[wrong[0]]} ({len(wrong)} times)"
         )
     return array
 
@@ -101,7 +118,7 @@ def complete(table: Table, reward: str, **named: str | None) -> tuple[Table, lis
             if nameless.all():
                 raise BadInput(f"{option}: column {name!r:.40} must hold names, got none")
             table, said = _without(table, nameless, f"have no {option}", rows, said)
-    missing = np.array([one is None or one != one for one in column(table, reward, "reward").tolist()])
+    missing = np.array([_is_missing(one) for one in column(table, reward, "reward").tolist()])
     if missing.all():
         raise BadInput(f"reward: column {reward!r:.40} must hold rewards, got none")
     return _without(table, missing, "have no reward yet", rows, said)
@@ -123,7 +140,9 @@ def _from_file(path: Path, text: list[str]) -> Table:
         from pyarrow import csv, parquet
 
     try:
-        if path.suffix == ".parquet":
+        with path.open("rb") as file:
+            is_parquet = file.read(len(_PARQUET)) == _PARQUET
+        if is_parquet:
             read = _named_in_text(parquet.read_table(path), text)
         else:
             read = csv.read_csv(
@@ -150,9 +169,13 @@ def _named_in_text(table: Any, text: list[str]) -> Any:
     where one is missing.
     """
     import pyarrow
+    from pyarrow import compute
 
     for position, field in enumerate(table.schema):
         if field.name in text and pyarrow.types.is_primitive(field.type):
-            as_text = table.column(position).cast(pyarrow.string())
+            values = table.column(position)
+            if pyarrow.types.is_floating(field.type):  # what is not a number is no name
+                values = compute.if_else(compute.is_nan(values), pyarrow.scalar(None, field.type), values)
+            as_text = values.cast(pyarrow.string())
             table = table.set_column(position, field.name, as_text)
     return table

@@ -11,10 +11,12 @@ from tsgrad.checks import BadInput, check_array, check_count
 from tsgrad.live.estimates import Estimate, LogEstimate, are_rates, few_rewards, wilson
 from tsgrad.live.log import Table, complete, numbers, read_log
 from tsgrad.live.log import names as arm_names
-from tsgrad.live.replay import replayed
+from tsgrad.live.replay import SAME, replayed
 
 SMALL_PROPENSITY = 0.001
-DOUBTFUL_Z = 4.0  # standard errors by which the mean weight may differ from 1: more by chance once in 16,000 logs
+# Standard errors by which the mean weight may differ from 1: more by chance once in 16,000 logs of decisions that know
+# nothing of each other; in one of twenty to sixty short logs of bandits, which had given up an arm for good.
+DOUBTFUL_Z = 4.0
 ROUNDING = 1e-3  # of propensities in files
 
 
@@ -136,6 +138,7 @@ def _weighted(shares: FloatArray, played: Any, rewards: FloatArray, logged: Floa
     if effective < 100 or effective < 0.01 * len(rewards):
         warnings.append(f"The log is worth {effective:.0f} rows of this policy: intervals are too narrow, if anything.")
     warnings += _doubtful(weights)
+    warnings += _adaptive(logged, played)
     warnings += few_rewards(int(np.count_nonzero(plain)))
     estimates = {
         "inverse propensity": _mean(plain),
@@ -155,7 +158,28 @@ def _doubtful(weights: FloatArray) -> list[str]:
         return []
     return [
         f"Weights are {mean:.3g} on average in place of 1 (s.e. {error:.2g}): arms were not chosen with these"
-        " propensities, or some that the policy plays could not be; the estimates are biased."
+        " propensities, or some that the policy plays could not be, or had come to be chosen next to never; these"
+        " estimates can't be trusted."
+    ]
+
+
+def _adaptive(logged: FloatArray, played: Any) -> list[str]:
+    """A warning, where propensities of an arm resemble those before, as they do where a bandit learns: in a log whose
+    decisions know nothing of each other, they are in no order.
+    """
+    order = np.argsort(played, kind="stable")
+    arm, chances = played[order], logged[order]
+    centred = chances - (np.bincount(arm, chances) / np.maximum(np.bincount(arm), 1))[arm]
+    follows = arm[1:] == arm[:-1]
+    spread = float(np.sum(centred**2))
+    if spread <= SAME**2 * float(np.sum(chances**2)) or not follows.any():
+        return []
+    alike = float(np.sum((centred[1:] * centred[:-1])[follows])) / spread
+    if alike * np.sqrt(np.sum(follows)) <= DOUBTFUL_Z:
+        return []
+    return [
+        "Propensities change along the log, as those of a policy that learns: intervals are too narrow then (95%"
+        " intervals held 86 to 88 times in 100 short logs of Thompson sampling)."
     ]
 
 

@@ -35,6 +35,11 @@ def replayed(
     from tsgrad_runtime import read_artefact
 
     artefact = read_artefact(policy)
+    if artefact.model.arms is None or artefact.model.contexts:
+        raise BadInput(
+            f"policy {artefact.content['policy'].get('kind')!r:.40} must choose among named arms that bring no features"
+            " with each decision, to be replayed on a log of arms and rewards: export its own ledger, and give a target"
+        )
     missing = set(artefact.arms) - set(names.tolist())
     if missing:
         raise BadInput(f"policy plays arms that the log doesn't have: {sorted(missing)[0]!r:.40}")
@@ -85,7 +90,7 @@ def _one_replay(artefact: Any, chosen: list[str], paid: FloatArray, order: Any, 
             continue
         step, delay = steps[len(rows)], late[len(rows)]
         agent.apply(Event("decision", 0.0, decision.id, decision.arm))
-        coming.setdefault(step + delay, []).append((decision.id, paid[row]))
+        coming.setdefault(step + delay, []).append((decision.id, float(paid[row])))
         rows.append(row)
         if len(rows) == artefact.horizon:
             break

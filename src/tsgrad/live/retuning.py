@@ -107,9 +107,8 @@ class Retuned(NamedTuple):
             return f"{own}. It can't tell what others would have: propensities are missing, or arms were never played."
         estimate = self.equal_shares.estimates["self-normalised"]
         low, high = estimate.interval
-        return (
-            f"{own}; playing all arms equally often would have earned {estimate.value:.3g} ({low:.3g} to {high:.3g})."
-        )
+        others = f"playing all arms equally often would have earned {estimate.value:.3g} ({low:.3g} to {high:.3g})"
+        return " ".join([f"{own}; {others}.", *self.equal_shares.warnings])
 
     @property
     def changes(self) -> dict[str, str]:
@@ -205,7 +204,12 @@ def retune(
     assert isinstance(model, FiniteArms)
     check_alike(model)
     past = recorded(ledger, folder)
-    fit = fit_prior(past.log, family=family)
+    try:
+        fit = fit_prior(past.log, family=family)
+    except BadInput as error:
+        raise BadInput(
+            f"ledger {ledger.name} can't tell yet: {error}; keep the deployed policy until it holds more"
+        ) from None
     assert isinstance(fit.law, ArmFamily)  # a ledger is of one experiment
     departure = departure_p_value(fit.law, model, fit.units)
     problem: AnyProblem = before.problem if departure > LEVEL else fit.problem(arms=model.arms)

@@ -1,5 +1,7 @@
 """The experiment as it is run: what the blind first batch costs, the final choice, and the price of ignoring it."""
 
+import numpy as np
+
 from tsgrad.evaluate import Comparison
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals_at, fixed, interval, percentage
 from tsgrad.report.contents import Section
@@ -18,7 +20,8 @@ def conditions_section(conditions: Conditions, comparison: Comparison, trained: 
     digits = decimals_at(result.regret)
     paragraphs = [f"The experiment: {conditions.words(horizon)}."]
     if not conditions.every_user:
-        blind = min(horizon, 1 + (conditions.delay if isinstance(conditions.delay, int) else 0))
+        possible = [conditions.delay] if isinstance(conditions.delay, int) else np.flatnonzero(conditions.delay)
+        blind = min([horizon, *(1 + int(delay) for delay in possible)])
         batches = "The first batch is blind" if blind == 1 else f"The first {blind} batches are blind"
         blind_regret = [float(one.regret_over_time[blind - 1]) for one in (result, plain)]
         rest = [one.regret - cost for one, cost in zip((result, plain), blind_regret, strict=True)]

@@ -29,13 +29,20 @@ def retuning_report(found: Retuned) -> Report:
             KeyFigure("Less regret", fixed(gain.value, digits), interval(gain.value, gain.standard_error), strong=True),
             KeyFigure("Prior", "kept" if found.prior_stands else "replaced", f"p = {found.departure:.2g}"),
         ],
-        concerns=[Concern("The fit to the ledger", said) for said in found.fit.warnings],
+        concerns=[
+            *(Concern("The fit to the ledger", said) for said in found.fit.warnings),
+            *(Concern("What other shares would have earned", said) for said in _doubts(found)),
+        ],
         sections=[_why(found), _prior(found), _policy(found)],
         facts=[Fact("Family", found.fit.family), Fact("Conditions", found.run.conditions.words(_steps(found)))],
         configuration="",
         version=version("tsgrad"),
         all_clear="None.",
     )
+
+
+def _doubts(found: Retuned) -> tuple[str, ...]:
+    return () if found.equal_shares is None else found.equal_shares.warnings
 
 
 def _steps(found: Retuned) -> int:

@@ -126,12 +126,15 @@ def prior_words(prior: Assumed | None, words: Words) -> str:
     )
 
 
+_RAREST = 1e-6  # of rewards per decision: what is rarer is said as a number
+
+
 def _spread(ends: Any, words: Words, *, counted: bool) -> str:
     """From where to where nine arms in ten are; where arms differ, from the lowest to the highest of them. What is
     counted and rare is said of as many decisions as have one to ten of it.
     """
     alike, most = np.allclose(ends, ends[:, :1]), float(np.max(ends))
-    per = 10 ** int(np.ceil(-np.log10(most))) if counted and most < 0.1 else 1
+    per = 10 ** int(np.ceil(-np.log10(most))) if counted and _RAREST < most < 0.1 else 1
     return (
         f"It is assumed that {'an arm' if alike else 'the arms, which differ,'} will pay {_range(*(per * ends))}"
         f" {words.unit} per {'decision' if per == 1 else f'{per:,} decisions'}, nine times out of ten."

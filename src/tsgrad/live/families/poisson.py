@@ -25,7 +25,8 @@ class GammaPoisson(ArmFamily):
 
     def unit_log_likelihoods(self, free: FloatArray, units: Units) -> FloatArray:
         shape, rate = np.moveaxis(self.parameters(free), -1, 0)
-        return log_evidence(shape, units.total, rate, units.pulls) - 0.5 * np.log1p(units.pulls / rate)
+        evidence = log_evidence(shape, units.total, rate, units.pulls)
+        return np.asarray(evidence - 0.5 * np.log1p(units.pulls / rate))
 
     def parameters(self, free: FloatArray) -> FloatArray:
         shape = np.exp(free[..., 1])
