@@ -93,8 +93,9 @@ def prepared(policy: Policy, problem: AnyProblem, horizon: int) -> Any:
     """The policy made ready for a problem; here, before anything runs, both refuse what they can't do."""
     check_type("problem", problem, AnyProblem, remedy="such as tsgrad.GaussianBandit(arms=3)")
     check_type("policy", policy, Policy, remedy="such as tsgrad.Thompson()")
-    # Of priors the checks alone: to compute them here would compile programs of their own.
-    jax.eval_shape(lambda: (problem.truth.prior(horizon), problem.model.prior(horizon)))
+    # Of priors the checks alone: to compute them here would compile programs of their own. Mostly both sides are one.
+    sides = [problem.truth] if problem.model is problem.truth else [problem.truth, problem.model]
+    jax.eval_shape(lambda: [side.prior(horizon) for side in sides])
     return policy.prepare(problem, horizon)
 
 
