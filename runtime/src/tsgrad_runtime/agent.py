@@ -153,7 +153,7 @@ class Agent:
 
     def scenes(self, context: Any, available: Iterable[str] | None, users: int) -> list[Scene]:
         """What decisions for the next users would be made from now: all the same, but that each has their own features
-        where those are given for each user.
+        where those are given for each user, and the arms of their step where arms come and go by a schedule.
         """
         first = self.scene(context, available)
         scenes, reached = [first], self._stage()
