@@ -87,7 +87,7 @@ def test_likelihoods_of_counts_without_end_are_densities_of_rates():
 
 @pytest.mark.parametrize("family", ["bernoulli", "poisson"])
 def test_more_rewards_of_arms_that_are_known_say_nothing_new(family):
-    """From a million on, they had made errors smaller, down to a thirtieth: sums of terms as large as counts are."""
+    """From 10^8 on, they had made errors smaller, down to a thirtieth: sums of terms as large as counts are."""
     rates = np.random.default_rng(1).beta(2.0, 98.0, 50)
     found = [
         tg.fit_prior(
