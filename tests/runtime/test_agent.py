@@ -231,7 +231,7 @@ def test_an_arm_that_cannot_come_or_go_any_more_changes_nothing():
     assert not one.apply(Event("arm", 0.0, arm="d", parameters={"prior_mean": 1.0}))
     assert not one.apply(Event("arm", 0.0, arm="e", parameters={}))  # arms differ now, so that it needs a mean
     assert [one.apply(Event("withdrawal", 0.0, arm=name)) for name in "abcd"] == [True, True, True, False]
-    assert one.arms.names == ["a", "b", "c", "d"]
+    assert one.arms == ["a", "b", "c", "d"]
     assert one.decide().arm == "d"
 
 

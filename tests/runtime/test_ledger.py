@@ -198,7 +198,7 @@ def test_versions_whose_arms_differ_take_the_same_new_arm(ledger):
     one.append([one.agent.arm_event("d", {"prior_std": 2.0})])
     one.append([decided(one) for _ in range(30)])
     following.append([decided(following) for _ in range(30)])
-    assert following.agent.arms.names == ["a", "b", "c", "d"]
+    assert following.agent.arms == ["a", "b", "c", "d"]
     assert {name: values[3] for name, values in following.agent.model.parameters.items()} == {
         "prior_mean": 0.0,
         "prior_std": 2.0,
@@ -298,7 +298,7 @@ def test_arms_that_come_and_go_are_events(ledger):
     one = experiment(ledger)
     one.append([Event("arm", 0.0, arm="d", parameters={"prior_mean": 50.0}), Event("withdrawal", 0.0, arm="a")])
     again = rebuilt(ledger)
-    assert again.arms.names == ["a", "b", "c", "d"]
+    assert again.arms == ["a", "b", "c", "d"]
     assert again.decide().arm == "d"
 
 

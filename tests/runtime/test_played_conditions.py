@@ -99,7 +99,7 @@ def test_what_a_rival_plans_for_its_experiment_is_written_with_it(rival, tmp_pat
     shares = served.shares(served.scene())
     assert served.artefact.horizon == 30_000
     for decision in served.decide(users=40):
-        assert decision.propensity == shares[served.arms.number(decision.arm)]
+        assert decision.propensity == shares[served.roster.number(decision.arm)]
     assert np.max(np.abs(10_000 * shares - simulated.traffic[0])) < 1  # rounded to whole users there
 
 
@@ -115,7 +115,7 @@ def test_the_only_arm_of_a_step_to_come_is_not_withdrawn(tmp_path):
     one.agent.withdraw("a")  # whose step has ended
     one.append([Event("arm", 0.0, arm="d", parameters={"alpha": 1.0, "beta": 1.0})])
     one.append([Event("withdrawal", 0.0, arm=name) for name in "bcd"])
-    assert one.agent.arms.withdrawn == {"a", "b", "c"}
+    assert one.agent.roster.withdrawn == {"a", "b", "c"}
     assert one.agent.decide().arm == "d"
     assert "(withdrawn)" in live_page(one)
     ledger.close()

@@ -323,10 +323,10 @@ def test_arms_that_are_added_or_withdrawn_twice_at_once_do_no_harm(ledger):
     with TestClient(application(one, TOKENS), headers=RULER) as client:
         assert client.post("/v1/decisions").status_code == 201
     again = rebuilt(ledger)
-    assert again.arms.names == one.agent.arms.names
-    assert again.arms.withdrawn == one.agent.arms.withdrawn
-    assert len(again.arms.withdrawn) == 3
-    assert Experiment(artefact_of(CONTENT, "test"), ledger).agent.arms.withdrawn == again.arms.withdrawn
+    assert again.arms == one.agent.arms
+    assert again.roster.withdrawn == one.agent.roster.withdrawn
+    assert len(again.roster.withdrawn) == 3
+    assert Experiment(artefact_of(CONTENT, "test"), ledger).agent.roster.withdrawn == again.roster.withdrawn
 
 
 def test_renewals_go_on_after_any_error(ledger, monkeypatch):

@@ -28,7 +28,7 @@ def watched(rate, steps=600, seed=0):
     for step in range(steps):
         decision = agent.decide()
         rates = rate(step, generator) if step == steps // 2 else rates
-        paid = float(generator.random() < rates[agent.arms.number(decision.arm)])
+        paid = float(generator.random() < rates[agent.roster.number(decision.arm)])
         event = Event("reward", 0.0, decision.id, decision.arm, reward=paid)
         watch.see(agent, event)
         agent.apply(event)
@@ -59,7 +59,7 @@ def test_a_right_model_raises_no_alarm_in_batches(settings):
                 watch.see(agent, added)
                 agent.apply(added)
             decision = agent.decide()
-            paid = float(generator.random() < rates[agent.arms.number(decision.arm)])
+            paid = float(generator.random() < rates[agent.roster.number(decision.arm)])
             event = Event("reward", 0.0, decision.id, decision.arm, reward=paid)
             watch.see(agent, event)
             agent.apply(event)
@@ -193,7 +193,7 @@ def delayed(rate, *, prior, steps, seed, wait=100.0):
             happens(Event("default", now[0], decision, arm, reward=0.0))
         decision = agent.propose(agent.scene())
         happens(Event("decision", now[0], decision.id, decision.arm))
-        if generator.random() < rates[agent.arms.number(decision.arm)]:
+        if generator.random() < rates[agent.roster.number(decision.arm)]:
             happens(Event("reward", now[0], decision.id, decision.arm, reward=1.0))
         else:
             waiting.append((step, decision.id, decision.arm))

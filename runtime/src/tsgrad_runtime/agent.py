@@ -77,7 +77,7 @@ class Agent:
     ) -> None:
         self.artefact, self.model, self.policy = artefact, artefact.model, artefact.policy
         self._shares = self._shares_of(self.policy)
-        self.arms = Roster(artefact.arms)
+        self.roster = Roster(artefact.arms)
         own = int.from_bytes(os.urandom(8), "big")
         self.seed = own if seed is None else check_count("seed", seed, least=0, most=2**64 - 1)
         self.process = check_count("process", process, least=0, most=2**32 - 1)
@@ -104,6 +104,11 @@ class Agent:
         self._prefix = f"{hashlib.sha256(f'{self.seed} {self.process}'.encode()).hexdigest()[:20]}-"
         self.keeps_open = True  # false where a ledger knows which decisions wait
         self._scenes: dict[Any, Scene] = {}  # of the present state, so that chances are computed once
+
+    @property
+    def arms(self) -> list[str]:
+        """The names of the arms, in the order of their numbers; those that were withdrawn keep theirs."""
+        return self.roster.names
 
     @classmethod
     def load(cls, path: str | Path, **options: Any) -> "Agent":
@@ -161,7 +166,7 @@ class Agent:
             # Who comes after the end of a step finds the arms of the next one.
             scene, stage = scenes[-1], self._stage(ahead)
             if stage != reached:
-                mask, staying = self._there(self.arms.mask(None if available is None else _names(available)), stage)
+                mask, staying = self._there(self.roster.mask(None if available is None else _names(available)), stage)
                 scene, reached = scene._replace(available=mask, arms_left=staying, t=self._time(ahead)), stage
             if self.model.varying and not self.model.contexts:
                 scene = scene._replace(features=self.model.features_for(self.steps + 1 + ahead))
@@ -174,7 +179,7 @@ class Agent:
         plain = context is None and not self.model.contexts
         if plain and names in self._scenes:
             return self._scenes[names]
-        mask, staying = self._there(self.arms.mask(names), self._stage())
+        mask, staying = self._there(self.roster.mask(names), self._stage())
         scene = Scene(
             self.model,
             self.belief,
@@ -204,7 +209,7 @@ class Agent:
                 self.conditions.floor, self._floor_noise, self.number, scene.available, len(self.arms)
             )
             arm = arm if other is None else other
-        named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms.names[arm]
+        named = arm.tolist() if isinstance(arm, np.ndarray) else self.arms[arm]
         shares = self._shares  # of the policy that decides now: with an arm more it is another one
         return Decision(f"{self._prefix}{self.number:x}", named, lambda: _chance(shares, scene, arm))
 
@@ -253,7 +258,7 @@ class Agent:
 
     def _decided(self, scene: Scene, shown: bool) -> Decision:
         decision = self.propose(scene)
-        offered = self.arms.offered(scene.available)
+        offered = self.roster.offered(scene.available)
         self.apply(
             Event("decision", self.clock(), decision.id, decision.arm, None, scene.kept_features, offered, shown)
         )
@@ -363,7 +368,7 @@ class Agent:
         if event.arm is None:
             waiting = self.open.pop(event.decision or "")
             return waiting.arm, waiting.features
-        arm = self.arms.number(event.arm) if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
+        arm = self.roster.number(event.arm) if isinstance(event.arm, str) else np.asarray(event.arm, np.float64)
         return arm, None if event.features is None else np.asarray(event.features, np.float64)
 
     def _step(self) -> None:
@@ -396,12 +401,12 @@ class Agent:
     def arm_event(self, name: Any, parameters: dict[str, Any]) -> Event:
         """An arm that is to be added, with all of its parameters: other versions of the policy may differ in theirs."""
         model = self._growing()
-        if check_name("name of a new arm", name) in ("", *self.arms.names):
+        if check_name("name of a new arm", name) in ("", *self.arms):
             raise BadInput(
                 f"name of a new arm must be one that no other arm has or had, and not empty, got {name!r:.80}"
             )
         floor = 0.0 if self.conditions is None else self.conditions.floor
-        played = len(self.arms) - len(self.arms.withdrawn) + 1
+        played = len(self.arms) - len(self.roster.withdrawn) + 1
         if floor * played > MOST_FLOORS:
             raise BadInput(
                 f"name of a new arm can't be taken, {name!r:.80}: {played} arms with a share of {floor:g} or more"
@@ -411,7 +416,7 @@ class Agent:
 
     def withdrawal_event(self, name: Any) -> Event:
         """An arm that is to be withdrawn."""
-        self.arms.number(name)
+        self.roster.number(name)
         if (step := self._left_without(name)) is not None:
             where = f" at step {step + 1}" if self.conditions is not None else ""
             raise BadInput(f"arm {name!r:.80} can't be withdrawn: it is the last{where}")
@@ -419,21 +424,21 @@ class Agent:
 
     def _left_without(self, name: str) -> int | None:
         """The first step from now on at which there would be no arm without this one; None if there is none."""
-        kept = np.array([arm != name and arm not in self.arms.withdrawn for arm in self.arms.names])
+        kept = np.array([arm != name and arm not in self.roster.withdrawn for arm in self.arms])
         if self.conditions is None:
             return None if kept.any() else 0
         return self.conditions.step_without(kept, self.conditions.step(self.steps))
 
     def _add(self, event: Event) -> bool:
         growing = self._growing()
-        if event.arm in self.arms:
+        if event.arm in self.roster:
             return False
         try:
             model, self.belief = growing.with_arm(self.belief, event.parameters or {})
         except BadInput:
             return False
         self.play(model)
-        self.arms.add(event.arm)
+        self.roster.add(event.arm)
         return True
 
     def play(self, model: Model) -> None:
@@ -450,10 +455,10 @@ class Agent:
         return self.model
 
     def _withdraw(self, name: Any) -> bool:
-        self.arms.number(name)
+        self.roster.number(name)
         if self._left_without(name) is not None:
             return False
-        self.arms.withdrawn.add(name)
+        self.roster.withdrawn.add(name)
         return True
 
     def _is_shown(self, decision: str) -> bool:

@@ -60,7 +60,7 @@ async def decide(service: Service, asked: Asked) -> Answer:
             decision.arm,
             decision.propensity,
             scene.kept_features,
-            agent.arms.offered(scene.available),  # not what was asked for: arms that are withdrawn can't be played
+            agent.roster.offered(scene.available),  # not what was asked for: arms that are withdrawn can't be played
             shown,
             policy=agent.artefact.name,
         )
@@ -72,11 +72,11 @@ async def decide(service: Service, asked: Asked) -> Answer:
 def _scenes(agent: Agent, context: Any, available: list[str] | None, users: int) -> list[Scene]:
     """What decisions are made from; what is wrong with the one field is looked for before the other."""
     if available is not None:
-        unknown = next((name for name in available if name not in agent.arms), None)
+        unknown = next((name for name in available if name not in agent.roster), None)
         if unknown is not None:
-            names = ", ".join(agent.arms.names)
+            names = ", ".join(agent.arms)
             raise Refused(400, f"available must be names among {names!s:.200}, got {unknown!r:.80}", "available")
-        if agent.arms.withdrawn.issuperset(available):
+        if agent.roster.withdrawn.issuperset(available):
             raise Refused(400, "available must name an arm that can be played, got none", "available")
     with naming("context", "available"):
         return agent.scenes(context, available, users)
@@ -116,7 +116,7 @@ async def add_arm(service: Service, asked: Asked) -> Answer:
     with naming("name"):
         event = agent.arm_event(name, parameters)
     await _accepted(service, event)
-    return json_answer({"arms": agent.arms.names}, 201)
+    return json_answer({"arms": agent.arms}, 201)
 
 
 async def withdraw(service: Service, asked: Asked) -> Answer:
@@ -125,7 +125,7 @@ async def withdraw(service: Service, asked: Asked) -> Answer:
     with naming("name"):
         event = agent.withdrawal_event(asked.named("name"))
     await _accepted(service, event)
-    return json_answer({"withdrawn": sorted(agent.arms.withdrawn)})
+    return json_answer({"withdrawn": sorted(agent.roster.withdrawn)})
 
 
 async def show_experiment(service: Service, asked: Asked) -> Answer:

@@ -17,12 +17,12 @@ def experiment_summary(experiment: Experiment) -> dict[str, Any]:
     agent, watch = experiment.agent, experiment.watch
     arms = []
     means, intervals = _believed(experiment)
-    for number, name in enumerate(agent.arms.names):
+    for number, name in enumerate(agent.arms):
         tally = watch.arms.get(name, Tally())
         arms.append(
             {
                 "name": name,
-                "withdrawn": name in agent.arms.withdrawn,
+                "withdrawn": name in agent.roster.withdrawn,
                 "decisions": tally.shown,
                 "rewards": tally.rewards,
                 "average": tally.total / tally.rewards if tally.rewards else None,

@@ -1,6 +1,6 @@
 """The arms of an experiment by their names: which there are, and which are not played any more."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,6 @@ class Roster:
         for name in names:
             self.add(name)
 
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
     def __contains__(self, name: object) -> bool:
         return name in self._numbers
 
@@ -49,7 +43,7 @@ class Roster:
         """Which arms can be played, [K], if these are available, or all; None where every arm can be."""
         if available is None and not self.withdrawn:
             return None
-        mask = np.zeros(len(self), bool)
+        mask = np.zeros(len(self.names), bool)
         for name in self.names if available is None else available:
             mask[self.number(name, "available: arm")] = name not in self.withdrawn
         if not mask.any():

@@ -28,9 +28,9 @@ def write_snapshot(agent: Agent, path: str | Path) -> None:
         "batch": agent.batch,
         "steps": agent.steps,
         "number": agent.number,
-        "arms": agent.arms.names,
+        "arms": agent.arms,
         "parameters": added and {name: values.tolist() for name, values in added.items()},
-        "withdrawn": sorted(agent.arms.withdrawn),
+        "withdrawn": sorted(agent.roster.withdrawn),
         "belief": [part.tolist() for part in agent.belief],
         "memory": agent.memory and [part.tolist() for part in agent.memory],
         "open": [
@@ -52,10 +52,10 @@ def restored(policy: str | Path, path: str | Path, clock: Callable[[], float]) -
     try:
         kept = ("seed", "process", "wait", "default", "batch")
         agent = Agent(artefact, clock=clock, **{name: content[name] for name in kept})
-        if content["arms"] != agent.arms.names:
+        if content["arms"] != agent.arms:
             agent.play(type(agent.model)(**content["parameters"]))
         agent.steps, agent.number = content["steps"], content["number"]
-        agent.arms = Roster(content["arms"], content["withdrawn"])
+        agent.roster = Roster(content["arms"], content["withdrawn"])
         shapes = [part.shape[1:] for part in agent.model.prior()]
         agent.belief = tuple(
             np.array(part, np.float64).reshape(-1, *shape)

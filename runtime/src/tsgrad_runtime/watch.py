@@ -88,7 +88,7 @@ class Watch:
     def _learn(self, agent: Agent, played: Any, seen: Any, reward: Any) -> None:
         """Doubts by a reward, which is believed by from now on."""
         model, belief = agent.model, self.believed(agent)
-        arm = agent.arms.number(played) if isinstance(played, str) else np.asarray(played, np.float64)
+        arm = agent.roster.number(played) if isinstance(played, str) else np.asarray(played, np.float64)
         features = agent.learned_with(None if seen is None else np.asarray(seen, np.float64))
         if self._doubts is None:
             self._doubts = doubts_of(model)
@@ -106,7 +106,7 @@ class Watch:
             return None
         features = None if agent.model.contexts else agent.model.features_for(agent.steps + 1)
         doubt = self._doubts.strongest(agent.model, self.believed(agent), features)
-        return None if doubt is None or doubt.log_chance > math.log(LEVEL) else _said(doubt, agent.arms.names)
+        return None if doubt is None or doubt.log_chance > math.log(LEVEL) else _said(doubt, agent.arms)
 
 
 def _in_step(agent: Agent) -> bool:

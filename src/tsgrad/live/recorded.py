@@ -76,9 +76,9 @@ def recorded(ledger: "Ledger", folder: Path) -> Recorded:
             f"folder: {folder} is not the run of the policy that decided last in ledger {ledger.name},"
             f" {name[:12]}: give the folder that policy was trained in"
         )
-    added = [arm for arm in agent.arms.names if arm not in agent.artefact.arms]
-    if added or agent.arms.withdrawn:
-        gone = sorted(agent.arms.withdrawn)
+    added = [arm for arm in agent.arms if arm not in agent.artefact.arms]
+    if added or agent.roster.withdrawn:
+        gone = sorted(agent.roster.withdrawn)
         raise BadInput(
             f"ledger {ledger.name} must have the arms of the run, but {(added or gone)[0]!r:.40} was"
             f" {'added' if added else 'withdrawn'} since: export it, fit a prior with tsgrad fit, and train with"
