@@ -8,7 +8,7 @@ from scipy import stats
 
 from false_alarms import largest_z, z_bound
 from tsgrad.laws import BetaLaw, GammaLaw, NormalGammaLaw, NormalLaw, largest_shares
-from tsgrad.laws.counts import binomial, multinomial, rounded
+from tsgrad.laws.counts import multinomial, rounded
 from tsgrad.streams import Address, Purpose, Stream
 
 TAILS = [1e-13, 1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3]
@@ -171,14 +171,3 @@ def test_rounded_shares_are_right_on_average():
     assert np.abs(counts - 5 * chances).max() < 1
     np.testing.assert_array_equal(counts.sum(axis=1), 5)
     assert largest_z(counts.mean(axis=0), 5 * chances, counts.std(axis=0) / 64) < z_bound(3)
-
-
-@pytest.mark.formulas
-def test_the_derivative_of_a_count_is_that_of_its_normal_approximation():
-    """d/dq of a binomial draw of 400: n + (draw - n q) (1 - 2 q) n / (2 (v + 1))."""
-    noise = Address.of(seed=0, purpose=Purpose.EVALUATION).noise(Stream.POLICY)
-    count, chance = jnp.array([400.0]), jnp.array([0.3])
-    drawn, moved = jax.jvp(lambda chance: binomial(count, chance, noise), (chance,), (jnp.ones(1),))
-    variance = 400 * 0.3 * 0.7
-    expected = 400 + (drawn - 120) * 400 * 0.4 / (2 * (variance + 1))
-    np.testing.assert_allclose(moved, expected, rtol=1e-5)

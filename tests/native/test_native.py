@@ -39,8 +39,6 @@ def bonus(arms, **options):
     return Bonus(
         bonus=0.3 * draw(6),
         log_spread=0.3 * draw(6),
-        arm_bonus=0.3 * draw(arms),
-        arm_log_spread=0.3 * draw(arms),
         **scales,
         **options,
     )

@@ -1,9 +1,6 @@
-"""Counts and sums: binomial, multinomial, Poisson and chi-square draws at an address, and the derivative of large ones.
+"""Counts and sums: binomial, multinomial, Poisson and chi-square draws at an address.
 
-A draw is exact. Its derivative is that of the normal approximation: with mean m and variance v a draw is m + sqrt(v) Z,
-and with Z held fixed it moves by dm + (draw - m) dv / (2 v). So a whole episode of large batches can be differentiated,
-though counts are whole numbers. Where v is small the approximation says nothing, and 1 / v is noise: v + 1 stands in
-its place, which leaves the derivative's mean as it is.
+None of them has a derivative; how batches move with shares is the matter of `tsgrad.estimate.pathwise`.
 """
 
 from typing import Any
@@ -26,12 +23,13 @@ def binomial(count: Float[Array, "*n"], chance: Float[Array, "*n"], noise: Noise
     >>> print(binomial(jnp.array([10.0, 10.0]), jnp.array([0.0, 1.0]), noise))
     [ 0. 10.]
     """
-    return jnp.asarray(_binomial(_words(noise), count, jnp.clip(chance, 0, 1)))
+    return drawn_binomial(count, jnp.clip(chance, 0, 1), noise.at(noise.t).step(0))
 
 
 def poisson(rate: Float[Array, "*n"], noise: Noise) -> Float[Array, "*n"]:
     """A Poisson count of each rate."""
-    return jnp.asarray(_poisson(_words(noise), rate))
+    key = jax.random.wrap_key_data(jnp.stack(noise.at(noise.t).key), impl="threefry2x32")
+    return jax.random.poisson(key, rate).astype(jnp.result_type(rate))
 
 
 def multinomial(count: Float[Array, ""], chances: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
@@ -52,7 +50,7 @@ def multinomial(count: Float[Array, ""], chances: Float[Array, "K"], noise: Nois
     for _ in range(depth):
         first, second = jnp.pad(sums, (0, sums.shape[0] % 2)).reshape(-1, 2).T
         sums = first + second
-        # Nobody falls where chances are next to nothing, and a quotient would have no derivative there.
+        # Nobody falls where chances are next to nothing.
         some = sums > _NOTHING
         chance = jnp.where(some, first / jnp.where(some, sums, 1), first > second)
         firsts.append(jnp.pad(chance, (0, half - chance.shape[0])))
@@ -85,60 +83,14 @@ def rounded(count: Float[Array, ""], chances: Float[Array, "K"], noise: Noise) -
     whole = jnp.round(ends)
     ends = jnp.where(jnp.abs(ends - whole) < 8 * np.finfo(ends.dtype).eps * jnp.maximum(whole, 1), whole, ends)
     places = jnp.floor(ends + 1 - noise.uniform(0))
-    drawn = jnp.diff(places, prepend=jnp.zeros(1, places.dtype))
-    return share + jax.lax.stop_gradient(drawn - share)  # moves as the share does
+    return jnp.diff(places, prepend=jnp.zeros(1, places.dtype))
 
 
 def chi_square(freedom: Float[Array, "K"], noise: Noise) -> Float[Array, "K"]:
     """A chi-square draw of so many degrees of freedom; zero where there are none."""
-    return jnp.asarray(_chi_square(_words(noise), freedom))
-
-
-_NOTHING = 1e-12
-
-
-def _words(noise: Noise) -> Any:
-    return jnp.stack(noise.at(noise.t).key)
-
-
-@jax.custom_jvp
-def _binomial(words: Any, count: Any, chance: Any) -> Any:
-    return drawn_binomial(count, chance, Noise((words[0], words[1]), jnp.uint32(0)))
-
-
-@_binomial.defjvp
-def _(arguments: Any, tangents: Any) -> Any:
-    words, count, chance = arguments
-    _, count_moves, chance_moves = tangents
-    drawn = _binomial(words, count, chance)
-    variance = count * chance * (1 - chance)
-    variance_moves = count_moves * chance * (1 - chance) + count * (1 - 2 * chance) * chance_moves
-    mean_moves = count_moves * chance + count * chance_moves
-    return drawn, mean_moves + (drawn - count * chance) * variance_moves / (2 * (variance + 1))
-
-
-@jax.custom_jvp
-def _poisson(words: Any, rate: Any) -> Any:
-    key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    return jax.random.poisson(key, rate).astype(jnp.result_type(rate))
-
-
-@_poisson.defjvp
-def _(arguments: Any, tangents: Any) -> Any:
-    words, rate = arguments
-    drawn = _poisson(words, rate)
-    return drawn, tangents[1] * (1 + (drawn - rate) / (2 * (rate + 1)))
-
-
-@jax.custom_jvp
-def _chi_square(words: Any, freedom: Any) -> Any:
     some = freedom > 0
-    drawn = jnp.exp(log_gamma(jnp.where(some, freedom, 1) / 2, Noise((words[0], words[1]), jnp.uint32(0))))
+    drawn = jnp.exp(log_gamma(jnp.where(some, freedom, 1) / 2, noise.at(noise.t).step(0)))
     return jnp.where(some, 2 * drawn, 0)
 
 
-@_chi_square.defjvp
-def _(arguments: Any, tangents: Any) -> Any:
-    words, freedom = arguments
-    drawn = _chi_square(words, freedom)
-    return drawn, tangents[1] * (1 + (drawn - freedom) / (2 * (freedom + 1)))
+_NOTHING = 1e-12

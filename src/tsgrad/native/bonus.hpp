@@ -19,8 +19,7 @@ class Bonus {
   static constexpr double kLeastRoom = 1e-6;       // below a ceiling
 
   Bonus(const Arms& arms, const Fields& policy, int horizon)
-      : arms_(arms), count_(arms.count), own_(policy.get("arm_bonus").shape.at(0) > 0),
-        capped_(policy.find("ceiling")), ceiling_(capped_ ? Real(policy.number("ceiling")) : Real(0)) {
+      : arms_(arms), count_(arms.count), capped_(policy.find("ceiling")), ceiling_(capped_ ? Real(policy.number("ceiling")) : Real(0)) {
     const Field& bonus = policy.get("bonus");
     const Field& log_spread = policy.get("log_spread");
     const std::size_t terms = bonus.shape.at(0);
@@ -28,16 +27,6 @@ class Bonus {
     if (degree_ > kMostDegree || term_count(degree_) != terms || log_spread.shape != bonus.shape)
       throw std::invalid_argument("policy fields 'bonus' and 'log_spread' must be those of polynomials");
     score_ = {{"bonus", terms, terms}, {"log_spread", terms, terms}};
-    if (own_) {
-      const PerArm own_bonus = policy.per_arm("arm_bonus", count_), own_spread = policy.per_arm("arm_log_spread", count_);
-      for (int k = 0; k < count_; ++k)
-        own_bonus_.push_back(Real(own_bonus[k])), own_spread_.push_back(Real(own_spread[k]));
-      const std::size_t rows = static_cast<std::size_t>(count_);
-      score_.push_back({"arm_bonus", rows, rows}), score_.push_back({"arm_log_spread", rows, rows});
-    } else {
-      policy.get("arm_log_spread");
-      own_bonus_.assign(count_, Real(0)), own_spread_.assign(count_, Real(0));
-    }
     const double least = std::log(policy.number("least_known")), known = std::log(policy.number("most_known"));
     both_ends_ = Real(least + known), inverse_range_ = Real(1 / range(known - least));
     const double most = std::log(policy.number("most_left"));
@@ -148,7 +137,7 @@ class Bonus {
                               bool keep) const {
     const std::size_t step = place_of(t, k);
     Lanes<Real> u, v, location, scale, slope;
-    u.fill(bonus_[step] + own_bonus_[k]), v.fill(spread_[step] + own_spread_[k]);
+    u.fill(bonus_[step]), v.fill(spread_[step]);
     for (int j = 1; j <= degree_; ++j) {
       const Real* const known = cache.known.data() + (j - 1) * row_of(count_) + row_of(k);
       const Real of_bonus = bonus_[step + j], of_spread = spread_[step + j];
@@ -211,11 +200,6 @@ class Bonus {
         const Real* const known = cache.known.data() + (j - 1) * row_of(count_) + row_of(k);
         TSGRAD_EACH_LANE by_bonus[j][l] += first[l] * known[l], by_spread[j][l] += square[l] * known[l];
       }
-      if (own_) {
-        Real* const own_bonus = score.rows + (2 * terms + k) * kLanes;
-        Real* const own_spread = own_bonus + row_of(count_);
-        TSGRAD_EACH_LANE score.put(own_bonus, l, first[l]), score.put(own_spread, l, square[l]);
-      }
       if (k + 1 < count_ && alike(t, k)) continue;
       if (sum_from == 0)
         put_terms(by_bonus, by_spread, place_of(t, k), score);
@@ -243,14 +227,12 @@ class Bonus {
 
   const Arms& arms_;
   const int count_;
-  const bool own_;  // whether arms have terms of their own
   const bool capped_;  // whether expected rewards end at a ceiling
   const Real ceiling_;
   int degree_ = 0;
   int columns_ = 1;  // K where arms come and go: the steps left are then each arm's own
   Real both_ends_, inverse_range_;  // of the logarithm of strength: their sum, and one over how far they are apart
   std::vector<ScoreRows> score_;
-  std::vector<Real> own_bonus_, own_spread_;    // [K]
   std::vector<Real> bonus_, spread_, left_;  // [T][columns][degree + 1]: coefficients of T_j(y), and T_j(x)
 };
 

@@ -103,9 +103,7 @@ def _plain_beta(problem: BernoulliBandit, policy: Thompson) -> Fields:
 
 
 def _bonus(problem: Any, policy: Bonus) -> Fields:
-    coefficients = ("bonus", "log_spread", "arm_bonus", "arm_log_spread")
-    ceiling = () if policy.ceiling is None else ("ceiling",)
-    return _fields(policy, *coefficients, "most_left", "least_known", "most_known", *ceiling)
+    return _fields(policy, "bonus", "log_spread", "most_left", "least_known", "most_known", "ceiling")
 
 
 def _index(problem: Any, policy: IndexPolicy) -> Fields:

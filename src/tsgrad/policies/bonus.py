@@ -1,6 +1,6 @@
 """The bonus law: a learned bonus and spread for every arm, by how much is left to do and how much is known of it."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -13,7 +13,6 @@ from tsgrad.checks import BadInput, check_array, check_count, check_type
 from tsgrad.laws import NormalLaw
 from tsgrad.policies.base import Clock, Memoryless, SamplesArmValues
 from tsgrad.policies.bonus_surface import BonusSurface
-from tsgrad.policies.other_arms import with_arms
 from tsgrad.problems import AnyProblem, Context, FiniteArms
 from tsgrad.registry import register
 from tsgrad.streams import Address, Purpose, Stream
@@ -34,7 +33,7 @@ def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: 
         degree: of the polynomials that bonus and spread are.
 
     Returns:
-        The policy. It has terms of its own for each arm where arms differ before anything was seen of them.
+        The policy. Its meta-parameters are shared by all arms, so that it can play with more of them, or fewer.
 
     Raises:
         BadInput: if the problem has infinitely many arms.
@@ -55,8 +54,7 @@ def BonusThompson(problem: AnyProblem, *, degree: int = 3) -> "Bonus":  # noqa: 
         raise BadInput(f"degree must be at most {_MOST_DEGREE}, got {degree}")
     model = _finite(problem)
     terms = np.zeros((degree + 1) * (degree + 2) // 2)
-    own = np.zeros(model.arms if _PriorArms.of(problem).differ else 0)
-    return Bonus(bonus=terms, log_spread=terms, arm_bonus=own, arm_log_spread=own, ceiling=model.ceiling)
+    return Bonus(bonus=terms, log_spread=terms, ceiling=model.ceiling)
 
 
 @register("bonus")
@@ -67,8 +65,8 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
     strength: how many rewards the belief about it is worth. An arm that leaves by a schedule has the steps left until
     then: what is learned of it is of use no longer. Both are scaled to [-1, 1], from one step to `most_left` and from
     `least_known` to `most_known`, which are those of the problem and the horizon where they are not given.
-    `bonus` and `log_spread` are coefficients of T_i(x) T_j(y), T Chebyshev's polynomials, with i + j up to the degree,
-    those of j = 0 first; `arm_bonus` and `arm_log_spread` are added for each arm. Axes: [D], [D], [K] or [0], the same.
+    `bonus` and `log_spread` [D] are coefficients of T_i(x) T_j(y), T Chebyshev's polynomials, with i + j up to the
+    degree, those of j = 0 first.
 
     Where expected rewards end at a `ceiling`, a bonus cannot lift an arm above it: b = s u is then b / (1 + b / room),
     if positive, with room = ceiling - m. With it one set of coefficients serves arms of all means, as it serves
@@ -77,8 +75,6 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
 
     bonus: Leaf
     log_spread: Leaf
-    arm_bonus: Leaf
-    arm_log_spread: Leaf
     most_left: Leaf | None
     least_known: Leaf | None
     most_known: Leaf | None
@@ -89,22 +85,15 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         *,
         bonus: Any,
         log_spread: Any,
-        arm_bonus: Any = (),
-        arm_log_spread: Any = (),
         most_left: Any = None,
         least_known: Any = None,
         most_known: Any = None,
         ceiling: Any = None,
     ) -> None:
         self.bonus, self.log_spread = check_array("bonus", bonus), check_array("log_spread", log_spread)
-        self.arm_bonus = check_array("arm_bonus", arm_bonus)
-        self.arm_log_spread = check_array("arm_log_spread", arm_log_spread)
-        for pair in (("bonus", "log_spread"), ("arm_bonus", "arm_log_spread")):
-            shapes = [np.shape(getattr(self, name)) for name in pair]
-            if shapes[0] != shapes[1] or len(shapes[0]) != 1:
-                raise BadInput(
-                    f"{pair[0]} and {pair[1]} must be lists of the same length, got {shapes[0]}, {shapes[1]}"
-                )
+        shapes = np.shape(self.bonus), np.shape(self.log_spread)
+        if shapes[0] != shapes[1] or len(shapes[0]) != 1:
+            raise BadInput(f"bonus and log_spread must be lists of the same length, got {shapes[0]}, {shapes[1]}")
         _degree_of(self.bonus)
         self.most_left = None if most_left is None else check_array("most_left", most_left, above=0)
         self.least_known = None if least_known is None else check_array("least_known", least_known, above=0)
@@ -112,14 +101,10 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         self.ceiling = None if ceiling is None else check_array("ceiling", ceiling)
 
     def prepare(self, problem: AnyProblem, horizon: int) -> "Bonus":
-        model = _finite(problem)
-        if self.arm_bonus.shape[0] not in (0, model.arms):
-            raise BadInput(
-                f"policy has meta-parameters for {self.arm_bonus.shape[0]} arms, the problem has {model.arms}"
-            )
+        _finite(problem)
         least, most = self.least_known, self.most_known
         if least is None or most is None:
-            strength = _PriorArms.of(problem).strength
+            strength = np.asarray(_prior_strengths(problem), np.float64)
             strength = strength[np.isfinite(strength)]  # of arms of which there is something to learn
             if not strength.size:
                 raise BadInput(
@@ -130,8 +115,6 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         return Bonus(
             bonus=self.bonus,
             log_spread=self.log_spread,
-            arm_bonus=self.arm_bonus,
-            arm_log_spread=self.arm_log_spread,
             most_left=horizon if self.most_left is None else self.most_left,
             least_known=least,
             most_known=most,
@@ -142,8 +125,6 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         mean, std = model.arm_moments(belief, context)
         std = jnp.maximum(std, _LEAST_STD * jnp.max(std))
         u, v = self._polynomials(clock.left_with_arms, model.strength(belief, context))
-        if self.arm_bonus.shape[0]:
-            u, v = u + self.arm_bonus, v + self.arm_log_spread
         spread = jnp.exp(jnp.clip(v, LEAST_LOG_SPREAD, MOST_LOG_SPREAD))
         bonus = std * u
         if self.ceiling is not None:
@@ -152,7 +133,7 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         return NormalLaw(mean + bonus, std * spread)
 
     def _polynomials(self, left: Any, strength: Float[Array, "K"]) -> list[Float[Array, "K"]]:
-        """The bonus u and the logarithm v of the spread, but for what arms have of their own."""
+        """Returns the bonus u and the logarithm v of the spread."""
         (no_time, all_time), (least, most) = self.log_ranges(jnp)
         x = jnp.clip(_scaled(jnp.log(left), no_time, all_time), -1, 1)
         y = jnp.clip(_scaled(jnp.log(strength), least, most), -1, 1)
@@ -190,8 +171,7 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         return jax.tree_util.tree_map_with_path(lambda path, _: path[0].name not in scales, self)
 
     def meta_parameters(self) -> dict[str, FloatArray]:
-        names = ("bonus", "log_spread", "arm_bonus", "arm_log_spread")
-        return {name: np.asarray(getattr(self, name)) for name in names if np.size(getattr(self, name))}
+        return {"bonus": np.asarray(self.bonus), "log_spread": np.asarray(self.log_spread)}
 
 
 def term_degrees(degree: int) -> list[tuple[int, int]]:
@@ -236,42 +216,14 @@ def _finite(problem: AnyProblem) -> FiniteArms:
     return problem.model
 
 
-class _PriorArms(NamedTuple):
-    """What is known of the arms at the first step of episodes. Axes: [episode, K] each."""
-
-    mean: FloatArray
-    std: FloatArray
-    strength: FloatArray
-
-    @classmethod
-    def of(cls, problem: AnyProblem) -> "_PriorArms":
-        _finite(problem)
-        return cls(*(np.asarray(value, np.float64) for value in _prior_arms(problem)))
-
-    @property
-    def differ(self) -> bool:
-        """Whether arms can be told apart before anything was seen of them, in every episode."""
-        fixed = all(np.allclose(values, values[0], rtol=1e-5, atol=0) for values in self)
-        return fixed and not all(np.allclose(values[0], values[0, 0], rtol=1e-5, atol=0) for values in self)
-
-
 @eqx.filter_jit
-def _prior_arms(problem: AnyProblem) -> Any:
+def _prior_strengths(problem: AnyProblem) -> Float[Array, "episode K"]:
+    """Strengths of the arms at the first step of episodes."""
     model = _finite(problem)
 
     def one(number: Any) -> Any:
         address = Address.of(seed=0, purpose=Purpose.EVALUATION).with_episode(number)
         context = problem.truth.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
-        belief = model.prior(1)
-        return *model.arm_moments(belief, context), model.strength(belief, context)
+        return model.strength(model.prior(1), context)
 
     return jax.vmap(one)(jnp.arange(_CONTEXTS, dtype=jnp.uint32))
-
-
-@with_arms.register
-def _(policy: Bonus, arms: int, numbers: Any) -> Bonus:
-    if not policy.arm_bonus.shape[0]:
-        return policy
-    own = [policy.arm_bonus[numbers], policy.arm_log_spread[numbers]]
-    wider: Bonus = eqx.tree_at(lambda one: [one.arm_bonus, one.arm_log_spread], policy, own)
-    return wider

@@ -83,6 +83,9 @@ class BernoulliBandit(TabledArms, SummedArms):
         total = binomial(count, world.value, noise)
         return Sums(count, total, total * (1 - total / jnp.maximum(count, 1)))
 
+    def reward_variances(self, world: BetaDraw) -> Float[Array, "K"]:
+        return jnp.exp(world.log_value + world.log_complement)
+
     def evidence_of_sums(self, sums: Sums) -> BernoulliBelief:
         return BernoulliBelief(sums.total, sums.users - sums.total)
 

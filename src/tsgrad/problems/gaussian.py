@@ -108,6 +108,9 @@ class GaussianBandit(TabledArms, SummedArms):
     def reward_sums(self, world: NormalDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
         return normal_sums(world.value, jnp.asarray(self.noise_std, count.dtype), count, noise)
 
+    def reward_variances(self, world: NormalDraw) -> Float[Array, "K"]:
+        return jnp.broadcast_to(jnp.asarray(self.noise_std**2), world.value.shape)
+
     def evidence_of_sums(self, sums: Sums) -> GaussianBelief:
         return GaussianBelief(sums.users, sums.total - sums.users * self.prior_mean)
 

@@ -80,6 +80,9 @@ class PoissonBandit(SummedArms):
     def reward_sums(self, world: GammaDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
         return Sums(count, poisson(count * world.value, noise), None)
 
+    def reward_variances(self, world: GammaDraw) -> Float[Array, "K"]:
+        return world.value
+
     def evidence_of_sums(self, sums: Sums) -> PoissonBelief:
         return PoissonBelief(sums.users, sums.total)
 

@@ -38,24 +38,25 @@ class SummedArms(IndependentArms):
 
     @abc.abstractmethod
     def reward_sums(self, world: Any, count: Float[Array, "K"], noise: Noise) -> Sums:
-        """The sums of the rewards of `count` users of each arm, with the distribution of sums of single rewards.
+        """Returns the sums of the rewards of `count` users of each arm, distributed as sums of single rewards are."""
 
-        Differentiable in the counts, as sums of many are: see `tsgrad.laws.counts`.
-        """
+    @abc.abstractmethod
+    def reward_variances(self, world: Any) -> Float[Array, "K"]:
+        """Returns the variance of a reward of each arm in a world."""
 
     @abc.abstractmethod
     def evidence_of_sums(self, sums: Sums) -> Any:
-        """What these sums add to the statistics of each arm; the structure of a belief."""
+        """Returns what these sums add to the statistics of each arm; the structure of a belief.
+
+        Linear in the users, their total, and scatter plus total^2 / users: what rewards say adds up.
+        """
 
 
 def normal_sums(mean: Float[Array, "K"], std: Float[Array, "K"], count: Float[Array, "K"], noise: Noise) -> Sums:
     """Sums of normal rewards: n mean + sqrt(n) std Z, and a scatter of std^2 times chi-square with n - 1 degrees."""
     arms = jnp.arange(mean.shape[0])
-    # No derivative at zero: with nobody there, nobody's reward varies.
-    some = count > 0
-    root = jnp.where(some, jnp.sqrt(jnp.where(some, count, 1)), 0)
     return Sums(
         count,
-        count * mean + root * std * noise.at(0).normal(arms),
+        count * mean + jnp.sqrt(count) * std * noise.at(0).normal(arms),
         std**2 * chi_square(jnp.maximum(count - 1, 0), noise.at(1)),
     )

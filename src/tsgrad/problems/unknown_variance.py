@@ -95,6 +95,9 @@ class UnknownVarianceBandit(SummedArms):
     def reward_sums(self, world: NormalGammaDraw, count: Float[Array, "K"], noise: Noise) -> Sums:
         return normal_sums(world.mean.value, jnp.exp(-0.5 * world.precision.log_value), count, noise)
 
+    def reward_variances(self, world: NormalGammaDraw) -> Float[Array, "K"]:
+        return jnp.exp(-world.precision.log_value)
+
     def evidence_of_sums(self, sums: Sums) -> UnknownVarianceBelief:
         assert sums.scatter is not None
         centred = sums.total - sums.users * self.prior_mean

@@ -1,8 +1,9 @@
 """Simulation: workloads, instances, the transition, rollouts through instances, and engines that run many of them."""
 
-from tsgrad.simulation.conditions import EVERY_USER, Conditions, PolicyNoise
+from tsgrad.simulation.conditions import EVERY_USER, Conditions, Moment, PolicyNoise
 from tsgrad.simulation.crowds import (
     ONE_USER,
+    Counted,
     Crowd,
     Item,
     Known,
@@ -50,6 +51,7 @@ __all__ = [
     "MOST_STEPS",
     "ONE_USER",
     "Conditions",
+    "Counted",
     "Crowd",
     "Engine",
     "EngineName",
@@ -63,6 +65,7 @@ __all__ = [
     "Known",
     "Listed",
     "LocalWorkers",
+    "Moment",
     "NativeEngine",
     "Observed",
     "Player",

@@ -148,10 +148,10 @@ class SumsLater(Feedback):
     def learn(self, crowd: Crowd, player: Player, state: State, item: Item) -> State:
         if self.all_late:
             waiting = jax.tree.map(
-                lambda old, new: old.at[-1].add(new), state.pending, player.model.evidence_of_sums(item.paid)
+                lambda old, new: old.at[-1].add(new), state.pending, crowd.evidence(player.model, item.paid)
             )
         else:
-            evidence = jax.vmap(player.model.evidence_of_sums)(item.paid)
+            evidence = jax.vmap(lambda paid: crowd.evidence(player.model, paid))(item.paid)
             waiting = jax.tree.map(lambda old, new: old + new[:-1], state.pending, evidence)  # the last is never seen
         belief = jax.tree.map(lambda known, now: known + now[0], state.belief, waiting)
         moved = jax.tree.map(lambda leaf: jnp.concatenate([leaf[1:], jnp.zeros_like(leaf[:1])]), waiting)

@@ -37,8 +37,6 @@ class Bonus(Stepwise):
         *,
         bonus: Any,
         log_spread: Any,
-        arm_bonus: Any = (),
-        arm_log_spread: Any = (),
         most_left: Any = None,
         least_known: Any = None,
         most_known: Any = None,
@@ -56,8 +54,6 @@ class Bonus(Stepwise):
         # Of what is known in powers, which are computed in one call for all arms.
         powers = [np.polynomial.chebyshev.cheb2poly(row) for row in np.eye(degree + 1)]
         self.coefficients = chebyshev @ np.stack([np.pad(row, (0, degree + 1 - len(row))) for row in powers])
-        self.own = np.stack([check_array("arm_bonus", arm_bonus), check_array("arm_log_spread", arm_log_spread)])
-        self.per_arm = bool(self.own.size)
         ends = {"most_left": most_left, "least_known": least_known, "most_known": most_known}
         self.ceiling = None if ceiling is None else np.array(check_number("ceiling", ceiling))
         self.ends = {name: None if end is None else check_number(name, end, above=0) for name, end in ends.items()}
@@ -66,8 +62,8 @@ class Bonus(Stepwise):
         super().prepare(model, horizon)
         if None in self.ends.values() and model.contexts:
             raise BadInput("policy 'bonus' lacks its scales: write it with Run.save, or tsgrad.write_policy")
-        if model.arms is None or self.own.shape[1] not in (0, model.arms):
-            raise BadInput(f"policy 'bonus' has numbers for {self.own.shape[1]} arms, the problem has {model.arms}")
+        if model.arms is None:
+            raise BadInput("policy 'bonus' needs a problem with finitely many arms, got a ball")
         least, most = self.ends["least_known"], self.ends["most_known"]
         if least is None or most is None:  # in files of earlier versions
             known = model.strength(model.prior(), model.features_for(1))
@@ -94,8 +90,6 @@ class Bonus(Stepwise):
     def _moved(self, scene: Scene, polynomials: FloatArray) -> NormalLaw:
         """The law of a bonus and the logarithm of a spread, [..., 2, K]."""
         known = self._known(scene)
-        if self.per_arm:
-            polynomials += self.own
         spread = np.exp(np.minimum(np.maximum(polynomials[..., 1, :], _LEAST_LOG_SPREAD), _MOST_LOG_SPREAD))
         bonus = known.std * polynomials[..., 0, :]
         if known.room is not None:

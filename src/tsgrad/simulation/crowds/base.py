@@ -83,6 +83,10 @@ class Crowd(eqx.Module):
         `shares` of the arms.
         """
 
+    def evidence(self, model: Any, paid: Any) -> Any:
+        """What is paid adds this to a belief, where users are only counted."""
+        raise TypeError(f"{type(self).__name__} shows rewards one by one")
+
     @abc.abstractmethod
     def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
         """What is known after what was paid, or that part of it which is seen; `seen` is None for all of it."""

@@ -33,10 +33,9 @@ class Counted(Crowd):
     ) -> tuple[Any, Any]:
         (model, policy), clock, conditions = player, moment.clock, moment.conditions
         users = jnp.asarray(conditions.size(moment.t), jnp.result_type(float))
-        shares = _shares_of(player, known, context, clock, noise.draw)
+        shares = self.shares(player, known, context, moment, noise)
         if shares is not None:
-            allocate = multinomial if conditions.allocation == "independent" else rounded
-            return None, allocate(users, conditions.floored(shares, context), noise.draw.step(clock.t))
+            return None, self.allocated(shares, moment, noise)
         by_chance = jnp.zeros(model.arms)
         if conditions.floor is not None:
             there = context.there(model.arms).astype(users.dtype)
@@ -51,6 +50,21 @@ class Counted(Crowd):
 
         decided = (users - jnp.sum(by_chance)).astype(int)
         return None, jax.lax.fori_loop(0, decided, one_more, by_chance)
+
+    def shares(
+        self, player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise
+    ) -> Float[Array, "K"] | None:
+        """Returns the probability of each arm for a user, with the least one mixed in; None where a policy can't tell
+        and has to be asked for every user.
+        """
+        shares = _shares_of(player, known, context, moment.clock, noise.draw)
+        return None if shares is None else moment.conditions.floored(shares, context)
+
+    def allocated(self, shares: Float[Array, "K"], moment: Moment, noise: PolicyNoise) -> Float[Array, "K"]:
+        """Returns how many users of a step get each arm."""
+        allocate = multinomial if moment.conditions.allocation == "independent" else rounded
+        users = jnp.asarray(moment.conditions.size(moment.t), shares.dtype)
+        return allocate(users, shares, noise.draw.step(moment.clock.t))
 
     def pay(
         self, instance: Any, t: Integer[Array, ""], context: Context, played: Float[Array, "K"], plays: Any
@@ -99,8 +113,10 @@ class Counted(Crowd):
         return jnp.sum(jnp.where(played > 0, played * jnp.log(jnp.maximum(chances, tiny)), 0))
 
     def renew(self, player: Player, known: Known, item: Item, seen: Any) -> Known:
-        evidence = player.model.evidence_of_sums(item.paid)
-        return known._replace(belief=jax.tree.map(jnp.add, known.belief, evidence))
+        return known._replace(belief=jax.tree.map(jnp.add, known.belief, self.evidence(player.model, item.paid)))
+
+    def evidence(self, model: Any, paid: Sums) -> Any:
+        return model.evidence_of_sums(paid)
 
     def all_play(self, arm_of: Callable[[Context], Any], context: Context, size: Any, arms: int) -> Any:
         return jnp.asarray(size * (arm_of(context) == jnp.arange(arms)), jnp.result_type(float))
