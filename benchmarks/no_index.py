@@ -20,7 +20,7 @@ import numpy as np
 
 import tsgrad as tg
 from measure import write
-from tsgrad.experiments import applicable_rivals
+from tsgrad.evaluate import applicable_rivals
 from tsgrad.training import RunFolder, add_seconds, read_seconds
 
 

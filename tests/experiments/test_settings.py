@@ -36,7 +36,7 @@ def test_unknown_settings_are_told():
 
 def test_rivals_that_are_left_out_say_why():
     """Bernoulli arms beyond the size of tables: Bayes-UCB needs none."""
-    from tsgrad.experiments import applicable_rivals
+    from tsgrad.evaluate import applicable_rivals
 
     rivals = applicable_rivals(tg.BernoulliBandit(arms=3), 1000)
     assert list(rivals.ready) == ["Bayes-UCB"]

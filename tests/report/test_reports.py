@@ -12,8 +12,8 @@ import pytest
 import tsgrad as tg
 from tsgrad.evaluate import Comparison, Gain, PolicyResult, RegretBound
 from tsgrad.evaluate.digits import fixed, interval
+from tsgrad.evaluate.rivals import RivalPolicy
 from tsgrad.experiments import read_results
-from tsgrad.experiments.rivals import RivalPolicy
 from tsgrad.live.trust import Kept, Robustness
 from tsgrad.policies import parameter_vector, with_parameters
 from tsgrad.policies.rivals import Greedy, Uniform
@@ -289,7 +289,7 @@ def test_rivals_are_on_the_page_and_the_best_is_named(run_folder, monkeypatch):
     of_other_arms = tg.ReshapedThompson(tg.GaussianBandit(arms=7))
     policies = {"greedy": Greedy(), "uniform": Uniform(), "of other arms": of_other_arms}
     chosen = {name: RivalPolicy(lambda policy=policy: policy) for name, policy in policies.items()}
-    monkeypatch.setattr("tsgrad.experiments.rivals.RIVALS", chosen)
+    monkeypatch.setattr("tsgrad.evaluate.rivals.RIVALS", chosen)
     report = run_report(run_folder, episodes=2000, seed=5)
     section = report.sections[0]
     names = [row.cells[0] for row in section.blocks[0].rows]

@@ -79,7 +79,7 @@ def _finish(work: Callable[[], Any], folder: Path, report: bool) -> None:
         typer.echo(stopped(), err=True)
         raise typer.Exit(INTERRUPTED) from None
     _add_time(folder, time.monotonic() - began)
-    before, after = run.start.meta_parameters(), run.policy.meta_parameters()
+    before, after = run.start.meta_parameters(), run.trained.meta_parameters()
     table = Table("meta-parameter", "before", "after", title="What training changed")
     for name in before:
         table.add_row(name, _numbers(before[name]), _numbers(after[name]))

@@ -97,7 +97,7 @@ class Moved(NamedTuple):
     """Counts of a batch, and how they move with the meta-parameters.
 
     Attributes:
-        count: users of each arm, as they were drawn [K].
+        users: how many each arm has, as they were drawn [K].
         expected: how many there were expected to be [K].
         own: one; its derivative is how much more the users of an arm count [K].
         fresh: zero; its derivative is how many users come to an arm [K].
@@ -105,7 +105,7 @@ class Moved(NamedTuple):
 
     """
 
-    count: Float[Array, "K"]
+    users: Float[Array, "K"]
     expected: Float[Array, "K"]
     own: Float[Array, "K"]
     fresh: Float[Array, "K"]
@@ -138,6 +138,7 @@ class Differentiated(Crowd):
         self, player: Player, known: Known, context: Context, moment: Moment, noise: PolicyNoise
     ) -> tuple[None, Moved]:
         shares = self.users.shares(player, known, context, moment, noise)
+        assert shares is not None  # a sampling policy knows them
         count = stop_gradient(self.users.allocated(stop_gradient(shares), moment, noise))
         expected = jnp.asarray(moment.conditions.size(moment.t), shares.dtype) * shares
         if moment.conditions.allocation == "proportional":
@@ -146,7 +147,7 @@ class Differentiated(Crowd):
         return None, _moved(count, expected, shares, stop_gradient((rewards >= KNOWN) & (shares > _RARE)))
 
     def pay(self, instance: Any, t: Integer[Array, ""], context: Context, played: Moved, plays: Any) -> MovedSums:
-        sums = jax.tree.map(stop_gradient, self.users.pay(instance, t, context, played.count, plays))
+        sums = jax.tree.map(stop_gradient, self.users.pay(instance, t, context, played.users, plays))
         mean = instance.nature.means(instance.world, context)
         one = Sums(jnp.ones_like(mean), mean, instance.nature.reward_variances(instance.world))
         total = jnp.sum(sums.total) + (played.expected - stop_gradient(played.expected)) @ mean
@@ -193,7 +194,7 @@ class Differentiated(Crowd):
         return self.users.summed(value_of, context, expected)
 
     def counts(self, played: Moved, arms: int) -> Float[Array, "K"]:
-        return played.count
+        return played.users
 
 
 def _moved(
@@ -263,4 +264,4 @@ def pathwise_gradient(
         arm = jnp.sum(noise.step(t).uniform(0) * ends[-1] > ends)
         return (arm == jnp.arange(counts.shape[0])).astype(counts.dtype)
 
-    return gradient, regrets, first._replace(arm=jax.vmap(one_of)(first.t, first.arm.count))
+    return gradient, regrets, first._replace(arm=jax.vmap(one_of)(first.t, first.arm.users))

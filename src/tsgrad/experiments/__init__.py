@@ -13,7 +13,6 @@ from tsgrad.experiments.results import (
     read_results,
     write_results,
 )
-from tsgrad.experiments.rivals import Rivals, applicable_rivals, rivals_of_experiments
 from tsgrad.experiments.settings import SETTINGS, STEPS, Printed, Setting, setting_named
 from tsgrad.experiments.sweep import Sweep, SweepRow, read_sweep, run_folders, sweep
 from tsgrad.experiments.tables import algorithm, as_printed_table, setting_table
@@ -30,20 +29,17 @@ __all__ = [
     "Reproduction",
     "ReproductionProgress",
     "Results",
-    "Rivals",
     "Row",
     "Setting",
     "Sweep",
     "SweepRow",
     "Training",
     "algorithm",
-    "applicable_rivals",
     "as_printed_table",
     "do_apart",
     "policy_name",
     "read_results",
     "read_sweep",
-    "rivals_of_experiments",
     "run_folders",
     "setting_named",
     "setting_table",

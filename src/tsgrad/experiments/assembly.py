@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from tsgrad.checks import BadInput
-from tsgrad.evaluate import Comparison, Played
+from tsgrad.evaluate import PLAIN, RIVALS, Comparison, Played
 from tsgrad.experiments.parts import evaluation_file, policies, read_bound, read_evaluation, run_folder
 from tsgrad.experiments.plan import NULL_PAIRS, STABLE, Plan, PlannedTraining
 from tsgrad.experiments.results import Findings, NullCurves, PullsAt, Results, Row, Training, Verdict
-from tsgrad.experiments.rivals import PLAIN, RIVALS
 from tsgrad.experiments.settings import Printed
 from tsgrad.policies import ReshapedGaussian, SamplingPolicy, plain_meta_parameters
 from tsgrad.registry import to_data
@@ -140,7 +139,7 @@ def _training(folder: Path, training: PlannedTraining, run: Run) -> Training:
         history=[row._replace(meta_parameters={}) for row in run.history],
         start=plain_meta_parameters(run.start),
         last=plain_meta_parameters(run.last),
-        selected=plain_meta_parameters(run.policy),
+        selected=plain_meta_parameters(run.trained),
     )
 
 

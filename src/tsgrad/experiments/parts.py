@@ -15,9 +15,8 @@ import pydantic
 
 from tsgrad.artefact import DAMAGED_ARCHIVE, read_json, write_json, write_whole
 from tsgrad.checks import BadInput
-from tsgrad.evaluate import FEWEST_EPISODES, Played, RegretBound, regret_bound
+from tsgrad.evaluate import FEWEST_EPISODES, RIVALS, Played, RegretBound, regret_bound
 from tsgrad.experiments.plan import Moment, Plan, PlannedTraining, TrainedPolicy
-from tsgrad.experiments.rivals import RIVALS
 from tsgrad.experiments.settings import paper_estimator
 from tsgrad.policies import Policy, ReshapedThompson, load
 from tsgrad.registry import to_data
@@ -29,7 +28,7 @@ Tell = Callable[[float], object]  # the share of a part that is done
 
 BOUND_EPISODES = 4096
 PIECE = 1024  # episodes that are kept together: whole blocks
-POLICY_FILES: dict[Moment, str] = {"last": "last.json", "selected": "policy.json"}  # of a run
+POLICY_FILES: dict[Moment, str] = {"last": "last.json", "selected": "trained.json"}  # of a run
 STABLE_ROLLOUTS = 4  # of an episode in the default recipe, to judge how long it takes
 
 

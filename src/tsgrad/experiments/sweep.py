@@ -180,7 +180,7 @@ def read_sweep(folder: str | Path) -> Sweep:
     for path, values in zip(run_folders(folder, len(every)), every, strict=True):
         run = RunFolder(path).run()
         name = path.relative_to(folder).as_posix()
-        rows.append(SweepRow(name, values, run.start_regret, run.gain, run.gain_standard_error, run.improved))
+        rows.append(SweepRow(name, values, run.plain_regret, run.gain, run.gain_standard_error, run.improved))
     return Sweep(axes, tuple(rows))
 
 

@@ -114,7 +114,7 @@ class Retuned(NamedTuple):
     def changes(self) -> dict[str, str]:
         """What changed in the prior and in the policy, in words."""
         old, new = (to_data(run.problem.model) for run in (self.before, self.run))
-        start, end = self.before.policy.meta_parameters(), self.run.policy.meta_parameters()
+        start, end = self.before.trained.meta_parameters(), self.run.trained.meta_parameters()
         return {
             "prior": _changes({name: (old[name], new[name]) for name in self.fit.parameters}),
             "policy": _changes({name: (start[name], end[name]) for name in start}),
@@ -217,7 +217,7 @@ def retune(
     if _was_stopped(out, problem, settings):
         run = resume(out)
     else:
-        run = train(problem, before.policy, out=out, conditions=before.conditions, **settings)
+        run = train(problem, before.trained, out=out, conditions=before.conditions, **settings)
 
     def gain(truth: Problem) -> Gain:
         # Episodes of one seed are the same for whatever plays them, so that regrets can be compared one by one.

@@ -22,6 +22,7 @@ _MOST_DEGREE = 8
 _SHORTEST = 1e-6  # range of a logarithm
 _LEAST_ROOM = 1e-6  # below a ceiling: an arm that can hardly be better has no bonus, in single precision too
 _LEAST_STD = 1e-6  # as a part of the largest: an arm that is certain, such as one without features, has a density too
+_FITTED = 24  # points along each axis of a surface that another is fitted to
 _CONTEXTS = 256  # that are looked at to find how different arms can be
 
 
@@ -166,6 +167,25 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         spread = np.clip(terms @ self.log_spread, LEAST_LOG_SPREAD, MOST_LOG_SPREAD)
         return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
 
+    def nearest(self, other: BonusSurface) -> tuple[FloatArray, FloatArray]:
+        """Returns the coefficients of bonus and log spread that come nearest to another surface where this one is used.
+
+        >>> import tsgrad as tg
+        >>> policy = tg.BonusThompson(tg.GaussianBandit(arms=2)).prepare(tg.GaussianBandit(arms=2), 100)
+        >>> [len(coefficients) for coefficients in policy.nearest(tg.pretrained("gaussian"))]
+        [10, 10]
+        """
+        ranges = self.log_ranges(np)
+        axes = [np.linspace(float(low), float(high), _FITTED) for low, high in ranges]
+        left, strength = (np.exp(values) for values in np.meshgrid(*axes, indexing="ij"))
+        points = [
+            np.clip(_scaled(np.log(np.ravel(value)), *scale), -1, 1)
+            for value, scale in zip((left, strength), ranges, strict=True)
+        ]
+        terms = _polynomials(points, _degree_of(self.bonus))
+        bonus, log_spread = (np.linalg.lstsq(terms, np.ravel(values))[0] for values in other.surface(left, strength))
+        return np.asarray(bonus), np.asarray(log_spread)
+
     def trainable(self) -> Any:
         scales = {"most_left", "least_known", "most_known", "ceiling"}
         return jax.tree_util.tree_map_with_path(lambda path, _: path[0].name not in scales, self)
@@ -226,4 +246,5 @@ def _prior_strengths(problem: AnyProblem) -> Float[Array, "episode K"]:
         context = problem.truth.draw_context(None, address.noise(Stream.CONTEXT).step(1), jnp.int32(1))
         return model.strength(model.prior(1), context)
 
-    return jax.vmap(one)(jnp.arange(_CONTEXTS, dtype=jnp.uint32))
+    strengths: Float[Array, "episode K"] = jax.vmap(one)(jnp.arange(_CONTEXTS, dtype=jnp.uint32))
+    return strengths

@@ -24,7 +24,7 @@ class BonusSurface(SamplingPolicy):
 
     @abc.abstractmethod
     def surface(self, left: FloatArray, strength: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bonus and logarithm of the spread, without what arms have of their own.
+        """Returns bonus and logarithm of the spread.
 
         Args:
             left: steps left, this one included.

@@ -46,8 +46,10 @@ def bonus_section(policy: BonusSurface, *, least_left: int = 1) -> Section:
     """
     text = (
         "The policy draws each arm's value from a normal law around the posterior mean plus a bonus, both in standard "
-        "deviations of the posterior. Where training starts, the bonus is zero and the spread one: Thompson sampling. "
-        "A positive bonus is optimism about arms of which little is known; a spread below one is less chance in draws."
+        "deviations of the posterior. A bonus of zero and a spread of one are Thompson sampling, exactly where "
+        "posteriors are normal and nearly elsewhere; training starts from the best of several constant bonuses and "
+        "spreads. A positive bonus is optimism about arms of which little is known; a spread below one means less "
+        "chance in draws."
     )
     if policy.ceiling is not None:
         text += f" No bonus lifts an arm above {float(policy.ceiling):g}, where expected rewards end."
@@ -58,16 +60,7 @@ def bonus_section(policy: BonusSurface, *, least_left: int = 1) -> Section:
         alternative="Lines over steps left: the bonus, and the spread, of arms of which little to much is known.",
         draw=lambda width: training_charts.bonus_over_time(policy, least_left=least_left, width=width),
     )
-    parts: list[Picture | Table] = [picture]
-    own = {name: values for name, values in policy.meta_parameters().items() if name.startswith("arm_")}
-    if own:
-        rows = [
-            TableRow([str(arm), *(short(float(values[arm])) for values in own.values())])
-            for arm in range(len(next(iter(own.values()))))
-        ]
-        columns = ["arm", "bonus", "logarithm of spread"]
-        parts.append(Table("What each arm has on top", columns, rows, folded=len(rows) > UNFOLDED))
-    return Section("What training changed", [text], parts)
+    return Section("What training changed", [text], [picture])
 
 
 def _tables(start: Values, end: Values, arms: int) -> list[Table]:

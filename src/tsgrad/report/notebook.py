@@ -35,7 +35,7 @@ def run_figure(run: Run) -> Figure:
     checks = validation_curve(run.history)
     figure: Figure = learning_curves(
         {"training": Curve.through(training_curve(run.history))},
-        rivals={"start": run.start_regret},
+        rivals={"Thompson sampling": run.plain_regret},
         checks=Curve.through(checks),
         selected=min(checks, key=lambda check: check[1]),
     )
@@ -50,7 +50,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 def run_html(run: Run) -> str:
     """What training gained, its learning curve, and the meta-parameters before and after."""
-    before, after = run.start.meta_parameters(), run.policy.meta_parameters()
+    before, after = run.start.meta_parameters(), run.trained.meta_parameters()
     lines = [Line([name, _numbers(before[name]), _numbers(after[name])]) for name in before]
     columns = [Column("meta-parameter", numbers=False), Column("before"), Column("after")]
     curve = _image(run_figure(run), f"Learning curve. {run}")

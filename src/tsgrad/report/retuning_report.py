@@ -83,7 +83,7 @@ def _prior(found: Retuned) -> Section:
 
 
 def _policy(found: Retuned) -> Section:
-    before, after = (run.policy.meta_parameters() for run in (found.before, found.run))
+    before, after = (run.trained.meta_parameters() for run in (found.before, found.run))
     rows = [TableRow([spoken(name), listing(before[name], most=4), listing(after[name], most=4)]) for name in before]
     same = all(np.array_equal(before[name], after[name]) for name in before)
     said = ["Training found nothing better than the meta-parameters that are deployed."] if same else []

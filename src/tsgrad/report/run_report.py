@@ -8,9 +8,9 @@ from typing import Any
 
 from tsgrad.checks import check_path
 from tsgrad.estimate import Estimator, gradient
-from tsgrad.evaluate import Comparison, compare
+from tsgrad.evaluate import Comparison, Rivals, applicable_rivals, compare, rivals_of_experiments
 from tsgrad.evaluate.digits import INTERVAL_Z, decimals, decimals_at, fixed, interval
-from tsgrad.experiments import Rivals, applicable_rivals, rivals_of_experiments
+from tsgrad.evaluate.rivals import PLAIN as RUN_PLAIN
 from tsgrad.live import robustness as measured
 from tsgrad.live.scenarios import has_scenarios
 from tsgrad.policies import BonusSurface, Policy, Thompson
@@ -29,6 +29,7 @@ from tsgrad.report.words import arm_labels, duration, problem_title, problem_wor
 from tsgrad.simulation import WorkloadOptions, simulate
 from tsgrad.streams import Purpose
 from tsgrad.training import Configuration, Run, RunFolder, read_seconds, training_curve, validation_curve
+from tsgrad.training.run import TRAINED as RUN_TRAINED
 
 EPISODES = 10_000
 EXAMPLES = 255  # experiments, of which the median one is shown
@@ -61,8 +62,9 @@ def run_report(
     policies: dict[str, Policy] = {
         PLAIN: Thompson(),
         START: run.start,
-        TRAINED: run.policy,
+        TRAINED: run.trained,
         LAST: run.last,
+        **({} if run.chosen in (RUN_TRAINED, RUN_PLAIN) else {spoken_rival(run.chosen): run.policy}),
         **({} if without is None else {WITHOUT: RunFolder(check_path("without", without)).run().policy}),
         **{spoken_rival(name): rival for name, rival in ({} if others is None else others.ready).items()},
         **({} if others is None or run.conditions.trivial else rivals_of_experiments(problem)),
@@ -73,7 +75,7 @@ def run_report(
     words = Words.of(problem, arms, unit)
     played = simulate(
         problem,
-        run.policy,
+        run.trained,
         horizon=horizon,
         episodes=EXAMPLES,
         seed=seed,
@@ -87,7 +89,8 @@ def run_report(
     )
     labels = arm_labels(data, number or 0)
     estimator = configuration.build_estimator(problem)
-    sections = [comparison_section(comparison, TRAINED, remark=_remark(comparison, others))]
+    remark = f"{_chosen(run)}{_remark(comparison, others)}"
+    sections = [comparison_section(comparison, TRAINED, remark=remark)]
     if comparison.bound is not None:
         sections.append(limit_section(comparison, TRAINED, comparison.bound))
     if not run.conditions.trivial:
@@ -96,11 +99,11 @@ def run_report(
         sections.append(robustness_section(trust, episodes=TRUSTED_EPISODES))
     sections += [
         gain_section(comparison, TRAINED, labels),
-        bonus_section(run.policy, least_left=int(run.conditions.sizes(horizon)[-1]))
-        if isinstance(run.policy, BonusSurface)
+        bonus_section(run.trained, least_left=int(run.conditions.sizes(horizon)[-1]))
+        if isinstance(run.trained, BonusSurface)
         else meta_parameter_section(
             run.start.meta_parameters(),
-            run.policy.meta_parameters(),
+            run.trained.meta_parameters(),
             labels,
             from_plain=START not in comparison.policies,
         ),
@@ -110,7 +113,7 @@ def run_report(
     return Report(
         title=problem_title(data, horizon, number),
         subtitle=f"{said}{type(run.start).__name__}, trained with {estimator.name} over "
-        f"{configuration.training.iterations:,} iterations",
+        f"{len(run.history) - 1:,} iterations",
         headline=headline(comparison, TRAINED, "The trained policy"),
         key_figures=key_figures(comparison, TRAINED),
         concerns=_concerns(run, configuration, estimator, comparison),
@@ -154,6 +157,13 @@ def _remark(comparison: Comparison, others: Rivals | None) -> str:
     reasons = "; ".join(f"{', '.join(missing)} ({reason})" for reason, missing in names.items())
     missing = f" Left out: {reasons}." if reasons else ""
     return (_against_rivals(comparison) + missing).strip()
+
+
+def _chosen(run: Run) -> str:
+    """Which policy the run deploys, where it is another than the trained one."""
+    if run.chosen == RUN_TRAINED:
+        return ""
+    return f"The policy of this run is {spoken_rival(run.chosen)}, which had the least regret at the end of training. "
 
 
 def _against_rivals(comparison: Comparison) -> str:
@@ -209,7 +219,7 @@ def _training(run: Run, comparison: Comparison) -> Section:
     )
     text = (
         f"Training keeps the policy that does best on validation episodes, here that of iteration {selected[0]:,}, and "
-        "returns it if it beats the start on further episodes, used for nothing else."
+        "compares it with rivals that need no training on further episodes, used for nothing else."
     )
     if run.warm_up:
         steps = run.warm_up[-1].provenance["horizon"]

@@ -6,6 +6,7 @@ from typing import Unpack
 from tsgrad.checks import check_path, check_type
 from tsgrad.estimate import Estimator
 from tsgrad.policies import SamplingPolicy, parameter_names
+from tsgrad.policies.bonus import Bonus
 from tsgrad.problems import AnyProblem
 from tsgrad.simulation import EVERY_USER, LOCAL, Conditions, Workers, check_workers
 from tsgrad.training.configuration import Configuration, default_estimator, default_policy
@@ -13,6 +14,7 @@ from tsgrad.training.folder import RunFolder
 from tsgrad.training.progress import Progress
 from tsgrad.training.run import Run
 from tsgrad.training.settings import TrainingOptions, TrainingSettings, checked
+from tsgrad.training.starts import best_start, scan
 from tsgrad.training.trainer import Trainer
 
 
@@ -31,7 +33,9 @@ def train(
 
     Args:
         problem: what is played.
-        policy: where to start; its meta-parameters are moved. By default the family that is best for the problem.
+        policy: where to start; its meta-parameters are moved. By default the bonus law, from the best of several simple
+            policies: plain Thompson sampling, scaled deviations, constant bonuses, greedy, and laws trained over random
+            problems. Where there are infinitely many arms, reshaped Thompson sampling.
         estimator: of the gradient. By default the least noisy one that is unbiased for the problem: bayes/self with 4
             rollouts where its model can be trusted, else mean/self, with 8 where the truth is another than the model.
         conditions: how the experiment is run for which the policy is tuned; `horizon` then counts its steps.
@@ -43,14 +47,16 @@ def train(
             other keys of the table `training` of a configuration.
 
     Returns:
-        The run: the policy selected, the one at the end, the gain and the history.
+        The run: its policy, the one that training selected, the comparison with rivals, and the history.
 
     Raises:
         BadInput: if an argument can't be used; the message says which and why, before anything is computed.
-        TrainingStopped: if a gradient or a meta-parameter is no longer finite; `out` keeps the last good state.
+        TrainingStopped: if gradients are not finite, and steps that are taken back and shortened do not help; `out`
+            keeps the last good state.
 
-    The policy that did best on validation episodes is compared with the start on fresh ones, and returned if it is
-    better: training never hands back something worse than what it started from.
+    Training goes on in rounds of `iterations`, while a round gains on validation episodes. The policy that did best
+    there is compared, on fresh episodes, with plain Thompson sampling, greedy and every rival that an agent can play
+    and that takes seconds: `run.policy` is the best of them all, and `print(run)` says which, and by how much.
 
         >>> from tsgrad.problems import BernoulliBandit
         >>> run = train(BernoulliBandit(arms=5), horizon=20, episodes=512, iterations=30, seed=1)
@@ -66,9 +72,14 @@ def train(
     policy = default_policy(problem) if policy is None else policy
     check_type("policy", policy, SamplingPolicy, remedy="such as tsgrad.BonusThompson(problem)")
     checked_settings = checked_settings.for_parameters(len(parameter_names(policy)))
+    if not conditions.every_user:
+        checked_settings = checked_settings.for_batches()
     if left_open and conditions.trivial:  # conditions are of one horizon
         checked_settings = checked_settings.warmed_up()
-    estimator = default_estimator(problem) if estimator is None else estimator
+    if left_open and isinstance(policy, Bonus):
+        shortest = [*checked_settings.of_warm_up(), checked_settings][0]
+        policy = best_start(problem, scan(shortest, conditions), engine=shortest.engine, workers=workers)
+    estimator = default_estimator(problem, conditions) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(check_path("out", out))
     training = Trainer(problem, policy, estimator, checked_settings, conditions, workers)

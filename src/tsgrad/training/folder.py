@@ -15,6 +15,7 @@ import pydantic
 from tsgrad.arrays import FloatArray
 from tsgrad.artefact import DAMAGED_ARCHIVE, TEMPORARY, Taken, read_json, write_json, write_text, write_whole
 from tsgrad.checks import BadInput
+from tsgrad.evaluate import Comparison
 from tsgrad.policies import load
 from tsgrad.simulation import policy_content
 from tsgrad.training.configuration import Configuration, configuration_toml, read_configuration
@@ -31,6 +32,9 @@ class State(NamedTuple):
     optimizer: Any  # optax's
     best_vector: FloatArray  # [P], the best on validation episodes so far
     best_regret: float
+    round_vector: FloatArray  # [P], the best at the end of the last round
+    finite_vector: FloatArray  # [P], the last whose gradient was finite
+    taken_back: int  # steps in a row
 
 
 Finite = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
@@ -39,10 +43,12 @@ Finite = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
 class Found(pydantic.BaseModel):
     """What `result.json` says of a finished run."""
 
-    improved: Annotated[bool, pydantic.Field(strict=True)]
+    chosen: Annotated[str, pydantic.Field(strict=True)]
+    iterations: Annotated[int, pydantic.Field(strict=True, ge=0)]
     gain: Finite
     gain_standard_error: Finite
-    start_regret: Finite
+    left_out: dict[str, str]
+    comparison: dict[str, Any]
 
 
 SECONDS = pydantic.TypeAdapter(dict[str, Finite])
@@ -132,6 +138,9 @@ class RunFolder:
                     optimizer=jax.tree.unflatten(structure, restored),
                     best_vector=arrays["best_vector"],
                     best_regret=float(arrays["best_regret"]),
+                    round_vector=arrays["round_vector"],
+                    finite_vector=arrays["finite_vector"],
+                    taken_back=int(arrays["taken_back"]),
                 )
         except BadInput:
             raise
@@ -142,8 +151,9 @@ class RunFolder:
     def finish(self, run: Run) -> None:
         """Writes what the run found."""
         self._write_history(run.history, run.provenance)
-        last = policy_content(run.last, run.problem, run.provenance["horizon"], conditions=run.conditions)
-        write_json(self.path / "last.json", "policy", {**run.provenance, **last})
+        for name, policy in (("last.json", run.last), ("trained.json", run.trained)):
+            content = policy_content(policy, run.problem, run.provenance["horizon"], conditions=run.conditions)
+            write_json(self.path / name, "policy", {**run.provenance, **content})
         # Not with `run.save`: a run that is for simulation alone must be there to be compared.
         write_json(self.path / "policy.json", "policy", run.content())
         write_json(
@@ -152,10 +162,12 @@ class RunFolder:
             {
                 **run.provenance,
                 "run": self.fingerprint,
-                "improved": run.improved,
+                "chosen": run.chosen,
+                "iterations": len(run.history) - 1,
                 "gain": run.gain,
                 "gain_standard_error": run.gain_standard_error,
-                "start_regret": run.start_regret,
+                "left_out": run.left_out,
+                "comparison": run.comparison.data(),
             },
         )
 
@@ -173,7 +185,8 @@ class RunFolder:
         problem = configuration.build_problem()
         try:
             found = Found(**{name: result.pop(name) for name in Found.model_fields})
-        except (KeyError, pydantic.ValidationError):
+            comparison = Comparison.from_data(found.comparison)
+        except (KeyError, BadInput, pydantic.ValidationError):
             remedy = f"delete it, and finish the run with 'tsgrad resume {self.path}'"
             raise BadInput(f"{self.path / 'result.json'} is damaged: {remedy}") from None
         if result.pop("run", None) != self.fingerprint:
@@ -182,14 +195,19 @@ class RunFolder:
             )
         return Run(
             policy=load(self.path / "policy.json").policy,
+            chosen=found.chosen,
+            trained=load(self.path / "trained.json").policy,
             last=load(self.path / "last.json").policy,
             start=configuration.build_policy(problem),
-            history=self._history(configuration.training.iterations + 1),
+            history=self._history(found.iterations + 1),
+            gain=found.gain,
+            gain_standard_error=found.gain_standard_error,
+            comparison=comparison,
+            left_out=found.left_out,
             provenance={name: value for name, value in result.items() if name not in {"tsgrad", "format"}},
             problem=problem,
             conditions=configuration.build_conditions(),
             warm_up=self.warm_ups(),
-            **found.model_dump(),
         )
 
     @functools.cached_property

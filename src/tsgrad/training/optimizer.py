@@ -131,14 +131,17 @@ def build_ascent(
     clip_norm: float | None,
     *,
     iterations: int,
+    rounds: int = 1,
 ) -> Ascent:
     """The optax chain: clipping of the gradient's norm where asked for, then the optimizer.
+
+    A cosine schedule falls to zero over the `iterations` of each round, from half as much as in the round before.
 
     Trainings that follow each other share it, and what was compiled for it, unless tables of arguments are given.
     """
     plain = isinstance(optimizer, str) and not isinstance(learning_rate, Mapping)
     build = _shared_ascent if plain else _ascent
-    return build(learning_rate, schedule, optimizer, clip_norm, iterations)
+    return build(learning_rate, schedule, optimizer, clip_norm, iterations, rounds)
 
 
 def _ascent(
@@ -147,12 +150,16 @@ def _ascent(
     optimizer: str | Mapping[str, Any],
     clip_norm: float | None,
     iterations: int,
+    rounds: int,
 ) -> Ascent:
     rate: Any = learning_rate
     if isinstance(learning_rate, Mapping):
         rate = _called(learning_rate, "schedule", schedules())
     elif schedule == "cosine":
-        rate = optax.schedules.cosine_decay_schedule(learning_rate, iterations)
+        falls = [
+            optax.schedules.cosine_decay_schedule(learning_rate / 2**number, iterations) for number in range(rounds)
+        ]
+        rate = optax.schedules.join_schedules(falls, [iterations * number for number in range(1, rounds)])
     call = {"name": optimizer} if isinstance(optimizer, str) else optimizer
     named = _called({"learning_rate": rate, **call}, "name", optimizers())
     whole = named if clip_norm is None else optax.chain(optax.clip_by_global_norm(clip_norm), named)

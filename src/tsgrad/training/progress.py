@@ -61,7 +61,7 @@ class TrainingProgress:
     def begin(self, settings: TrainingSettings, done: int) -> None:
         """One of the trainings begins, or goes on after so many iterations."""
         before = sum(_steps(training) for training in self._before(settings))
-        completed = before + done * _steps(settings) // settings.iterations
+        completed = before + done * _steps(settings) // settings.most_iterations
         if self.task is None:
             total = sum(_steps(training) for training in self.trainings)
             self.task = self.bar.add_task("training", total=total, completed=completed, count="", regret="compiling")
@@ -72,18 +72,18 @@ class TrainingProgress:
         """One more iteration of one of the trainings is done."""
         assert self.task is not None
         done, regret = state.iteration, f"regret {row.regret:.2f}, best {state.best_regret:.2f}"
-        self.bar.update(self.task, count=f"{done}/{settings.iterations}", regret=regret)
+        self.bar.update(self.task, count=f"{done}/{settings.most_iterations}", regret=regret)
         self.begin(settings, done)
         if self.tell is not None:
-            self.tell(sum(training.iterations for training in self._before(settings)) + done)
+            self.tell(sum(training.most_iterations for training in self._before(settings)) + done)
 
     def _before(self, settings: TrainingSettings) -> list[TrainingSettings]:
         return [training for training in self.trainings if training.horizon < settings.horizon]
 
 
 def _steps(settings: TrainingSettings) -> int:
-    """How many steps the episodes of a training have."""
-    return settings.iterations * settings.episodes * settings.horizon
+    """Returns how many steps the episodes of a training have at most."""
+    return settings.most_iterations * settings.episodes * settings.horizon
 
 
 @contextmanager

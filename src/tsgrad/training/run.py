@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tsgrad.artefact import write_json
+from tsgrad.evaluate import PLAIN, Comparison
 from tsgrad.evaluate.digits import common_decimals
-from tsgrad.policies import SamplingPolicy
+from tsgrad.policies import Policy, SamplingPolicy
 from tsgrad.problems import AnyProblem
 from tsgrad.registry import registered_name
 from tsgrad.simulation import EVERY_USER, Conditions, check_playable, policy_content
@@ -41,19 +42,26 @@ def validation_curve(history: Sequence[HistoryRow]) -> list[tuple[int, float]]:
     return [(row.iteration, row.validation_regret) for row in history if row.validation_regret is not None]
 
 
+TRAINED = "trained"  # in comparisons
+CHANCE_Z = 2.0  # standard errors within which two policies are called equally good
+
+
 class Run(NamedTuple):
-    """A finished training run. Prints as a sentence.
+    """A finished training run. Prints as a few sentences.
 
     Attributes:
-        policy: the policy selected on validation episodes, or the start if it was not better than that on fresh ones.
+        policy: the policy of the least regret on fresh episodes: the one that training selected on validation episodes,
+            or a rival that needs no training.
+        chosen: its name in the comparison: "trained", or that of the rival.
+        gain: how much less regret it has than plain Thompson sampling, paired, on these episodes.
+        gain_standard_error: of the gain.
+        trained: the policy that training selected.
         last: the policy at the end of training.
         start: the policy that training started from.
         history: one record per iteration: regret, norm of the gradient, meta-parameters.
-        improved: whether the policy selected is better than the start.
-        gain: how much less regret it has than the start, paired, on episodes that took no part in training or
-            selection.
-        gain_standard_error: of the gain.
-        start_regret: the regret of the start on the same episodes.
+        comparison: plain Thompson sampling ("TS"), the trained policy and its rivals on episodes that took no part in
+            training or selection.
+        left_out: the rivals that were not compared, with the reason.
         provenance: what made the run: version, seed, engine, settings.
         problem: what was played.
         conditions: under which it was played.
@@ -61,18 +69,36 @@ class Run(NamedTuple):
 
     """
 
-    policy: SamplingPolicy
+    policy: Policy
+    chosen: str
+    gain: float
+    gain_standard_error: float
+    trained: SamplingPolicy
     last: SamplingPolicy
     start: SamplingPolicy
     history: list[HistoryRow]
-    improved: bool
-    gain: float
-    gain_standard_error: float
-    start_regret: float
+    comparison: Comparison
+    left_out: dict[str, str]
     provenance: dict[str, Any]
     problem: AnyProblem
     conditions: Conditions = EVERY_USER
     warm_up: tuple["Run", ...] = ()
+
+    @property
+    def plain_regret(self) -> float:
+        """The regret of plain Thompson sampling."""
+        return self.comparison.regret[PLAIN]
+
+    @property
+    def improved(self) -> bool:
+        """Whether the policy of the run is better than plain Thompson sampling beyond chance."""
+        return self.gain > CHANCE_Z * self.gain_standard_error
+
+    @property
+    def best_rival(self) -> str:
+        """The best policy that needs no training."""
+        regret = self.comparison.regret
+        return min((name for name in regret if name != TRAINED), key=regret.__getitem__)
 
     def save(self, path: str | Path, *, arms: Sequence[str] | None = None) -> None:
         """Writes the policy with all that deploying it needs; `tsgrad.load` reads it back, `tsgrad serve` plays it.
@@ -95,10 +121,12 @@ class Run(NamedTuple):
         self, *, arms: Sequence[str] | None = None, lineage: Sequence[dict[str, Any]] | None = None
     ) -> dict[str, Any]:
         """What the policy file holds; `lineage` is what the policy was trained from, if more than the run's start."""
-        known = {"regret": self.start_regret, "regret_of_start": self.start_regret}
-        if self.improved:
-            known["regret"] -= self.gain
-            known |= {"gain": self.gain, "gain_standard_error": self.gain_standard_error}
+        known = {
+            "regret": self.comparison.regret[self.chosen],
+            "regret_of_thompson": self.plain_regret,
+            "gain": self.gain,
+            "gain_standard_error": self.gain_standard_error,
+        }
         start = {"policy": registered_name(type(self.start)), **self.provenance}
         content = policy_content(
             self.policy,
@@ -126,17 +154,27 @@ class Run(NamedTuple):
         return f"<Run of {len(self.history) - 1} iterations. {self}>"
 
     def __str__(self) -> str:
-        before, gain, error = self.start_regret, self.gain, self.gain_standard_error
-        digits = max(3, common_decimals([error]))
-        spread = f"{abs(gain):.{digits}f} (s.e. {error:.{digits}f})"
-        if not self.improved and gain == error == 0:
-            return f"No gain: nothing beat the start, regret {before:.3f}, on validation; the start is returned."
-        if not self.improved:
-            return (
-                f"No gain: the best policy seen has {spread} {'less' if gain > 0 else 'more'} regret than the start,"
-                f" {before:.{digits}f}; the start is returned."
-            )
-        return (
-            f"Regret {before:.{digits}f} before, {before - gain:.{digits}f} after: a paired gain of {spread}, "
-            f"{gain / before:.1%}."
+        regret, error = self.comparison.regret, self.comparison.standard_error
+        digits = max(3, common_decimals([error[TRAINED]]))
+
+        def number(value: float) -> str:
+            return f"{value:.{digits}f}"
+
+        plain, gain = self.comparison.gains[PLAIN], -self.comparison.gains[PLAIN].mean
+        said = (
+            f"Regret {number(regret[PLAIN])} of plain Thompson sampling, {number(regret[TRAINED])} of the trained"
+            f" policy: a paired gain of {number(gain)} (s.e. {number(plain.standard_error)})"
         )
+        said += f", {gain / regret[PLAIN]:.1%}." if regret[PLAIN] > 0 else "."
+        rival = self.best_rival
+        behind = self.comparison.gains[rival]  # of the rival over the trained policy
+        if rival != PLAIN:
+            apart = f"{number(abs(behind.mean))} (s.e. {number(behind.standard_error)})"
+            said += f" Of what needs no training {rival} is best, {number(regret[rival])}: "
+            if abs(behind.mean) <= CHANCE_Z * behind.standard_error:
+                said += f"as good within chance, {apart} {'below' if behind.mean > 0 else 'above'}."
+            else:
+                said += f"{apart} {'below' if behind.mean > 0 else 'above'} the trained policy."
+        if self.chosen != TRAINED:
+            said += f" The policy of this run is {self.chosen}."
+        return said

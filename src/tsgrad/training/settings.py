@@ -16,12 +16,19 @@ NamedCall = str | dict[str, Any]
 LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays
 SHORTER = 3  # times, a warm-up has fewer steps
 FEWER = {"iterations": 2.5, "episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
+OF_BATCHES = 500  # episodes of an iteration
 _LEAST = {"iterations": 1, "episodes": 2, "validation_episodes": 2}
 
 # What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
 # gradients soon (b2 = 0.99): as a policy comes to explore less, its gradient gets noisier, by orders of magnitude.
 _ADAM: dict[str, Any] = {"name": "adam", "b2": 0.99}
-_OTHER_RECIPE: dict[str, Any] = {"episodes": 2000, "iterations": 1000, "learning_rate": 0.05, "check_every": 50}
+_OTHER_RECIPE: dict[str, Any] = {
+    "episodes": 2000,
+    "iterations": 1000,
+    "learning_rate": 0.05,
+    "check_every": 50,
+    "rounds": 1,
+}
 
 
 class Settings(pydantic.BaseModel):
@@ -95,7 +102,9 @@ class TrainingSettings(Settings):
     episodes: int = pydantic.Field(default=1000, ge=2, le=MOST_EPISODES)
     """per iteration"""
     iterations: int = pydantic.Field(default=60, ge=1)
-    """updates of the meta-parameters"""
+    """updates of the meta-parameters, in a round"""
+    rounds: int = pydantic.Field(default=3, ge=1)
+    """the most rounds; one follows while the last gained on validation episodes; 1 where iterations are given"""
     learning_rate: float | dict[str, Any] = 2.0
     """a number, or a table that names an optax schedule"""
     schedule: Literal["cosine", "constant"] | None = None
@@ -116,6 +125,8 @@ class TrainingSettings(Settings):
     """of rollouts; sums are always in 64 bits"""
     chunk: int = pydantic.Field(default=CHUNK, ge=1)
     """blocks of episodes computed at a time; changes memory and time, never results"""
+    rivals: bool = True
+    """whether the trained policy is compared with rivals that need no training; `Run.policy` is the best of all"""
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -125,7 +136,8 @@ class TrainingSettings(Settings):
             raise BadInput(f"training must be a table of settings, got {data!r:.80}")
         for name, value in data.items():
             field = cls.model_fields.get(name)
-            if field is not None and isinstance(field.default, int | float) and isinstance(value, bool | str):
+            numeric = field is not None and isinstance(field.default, int | float) and field.default is not True
+            if numeric and isinstance(value, bool | str):
                 raise BadInput(f"{name} must be a number, got {value!r}")
         if isinstance(data.get("horizon"), bool | str):
             raise BadInput(f"horizon must be a number, got {data['horizon']!r}")
@@ -134,11 +146,18 @@ class TrainingSettings(Settings):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _settle_recipe(cls, data: Any) -> Any:
-        """An optimizer of another kind has another recipe."""
+        """An optimizer of another kind has another recipe, and iterations that are given are all there are."""
+        if isinstance(data, dict) and "iterations" in data:
+            data = {"rounds": 1, **data}
         optimizer = data.get("optimizer") if isinstance(data, dict) else None
         if not isinstance(optimizer, str | dict) or is_natural(optimizer):
             return data
         return {**_OTHER_RECIPE, **data}
+
+    @property
+    def most_iterations(self) -> int:
+        """Iterations of all rounds."""
+        return self.rounds * self.iterations
 
     def warmed_up(self) -> "TrainingSettings":
         """The settings for a policy that knows nothing yet, where it was left open whether it is to warm up."""
@@ -157,7 +176,8 @@ class TrainingSettings(Settings):
             horizons.append(horizons[-1] // SHORTER)
         fewer = {name: max(_LEAST[name], int(getattr(self, name) // times)) for name, times in FEWER.items()}
         return [
-            self.model_copy(update={"horizon": horizon, "warm_up": None, **fewer}) for horizon in reversed(horizons)
+            self.model_copy(update={"horizon": horizon, "warm_up": None, "rounds": 1, "rivals": False, **fewer})
+            for horizon in reversed(horizons)
         ]
 
     @pydantic.model_validator(mode="after")
@@ -165,6 +185,10 @@ class TrainingSettings(Settings):
         if self.warm_up is not None and self.warm_up >= self.horizon:
             raise BadInput(f"warm_up must be shorter than the horizon {self.horizon}, got {self.warm_up}")
         return self
+
+    def for_batches(self) -> "TrainingSettings":
+        """Returns the settings for steps of many users, whose episodes say more and take longer."""
+        return self if "episodes" in self.model_fields_set else self.model_copy(update={"episodes": OF_BATCHES})
 
     def for_parameters(self, count: int) -> "TrainingSettings":
         """The settings for a policy with so many meta-parameters, where the optimizer was left open."""
@@ -211,6 +235,7 @@ class TrainingOptions(TypedDict, total=False):
     warm_up: int | None
     episodes: int
     iterations: int
+    rounds: int
     learning_rate: float | dict[str, Any]
     schedule: Literal["cosine", "constant"] | None
     optimizer: NamedCall
@@ -221,6 +246,7 @@ class TrainingOptions(TypedDict, total=False):
     engine: Literal["auto", "jax", "native"]
     precision: Literal["float32", "float64"]
     chunk: int
+    rivals: bool
 
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)

@@ -12,9 +12,12 @@ import numpy as np
 from tsgrad.arrays import FloatArray
 from tsgrad.checks import BadInput, TrainingStopped
 from tsgrad.estimate import Estimator, estimated_gradient, gradient_engine, gradient_used, score_used
-from tsgrad.evaluate import compare
+from tsgrad.evaluate import PLAIN, Rivals, compare, quick_rivals
+from tsgrad.evaluate.statistics import mean_and_error
 from tsgrad.policies import (
+    Policy,
     SamplingPolicy,
+    Thompson,
     parameter_names,
     parameter_vector,
     plain_meta_parameters,
@@ -28,15 +31,15 @@ from tsgrad.training.configuration import Configuration
 from tsgrad.training.folder import RunFolder, State
 from tsgrad.training.optimizer import build_ascent, has_trust, is_natural, with_less_trust
 from tsgrad.training.progress import Progress, TrainingProgress, interruption
-from tsgrad.training.run import HistoryRow, Run
+from tsgrad.training.run import TRAINED, HistoryRow, Run
 from tsgrad.training.settings import EstimatorSettings, TrainingSettings
 
-# A selected policy is returned only if it beats the start on fresh episodes by this many standard errors: a start
-# that nothing improves on is replaced with probability 5%.
-GAIN_Z = 1.645
+GOES_ON_Z = 2.0  # standard errors by which a round must have gained for another one to follow
 HURTS_Z = 3.0  # standard errors by which a policy must be worse than the best so far to be given up
 
-SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select, and those that confirm the selection
+MOST_TAKEN_BACK = 8  # steps in a row that lead to where gradients are not finite
+
+SELECTION, CONFIRMATION = 0, 1  # validation episodes: those that select a policy, those that compare it with rivals
 
 
 class Trainer:
@@ -77,6 +80,7 @@ class Trainer:
             settings.optimizer,
             settings.clip_norm,
             iterations=settings.iterations,
+            rounds=settings.rounds,
         )
         self._try_optimizer()
         # Engines are chosen here, once, and written down: a run that goes on elsewhere must go on with the same ones.
@@ -94,7 +98,7 @@ class Trainer:
             problem, policy, engine=self.engine, conditions=conditions, workers=workers
         )
         # The best policy so far is looked at again whenever another one may be worse.
-        self.validated: Callable[[bytes], FloatArray] = functools.lru_cache(maxsize=2)(self._play_validation)
+        self.validated: Callable[[bytes], FloatArray] = functools.lru_cache(maxsize=3)(self._play_validation)
         self.selection = self.batch.part(
             episodes=settings.validation_episodes, purpose=Purpose.VALIDATION, iteration=SELECTION
         )
@@ -129,7 +133,7 @@ class Trainer:
         """Before the first iteration."""
         vector = parameter_vector(self.policy)
         with jax.enable_x64(True):
-            return State(0, vector, self.ascent.start(vector), vector, np.inf)
+            return State(0, vector, self.ascent.start(vector), vector, np.inf, vector, vector, 0)
 
     def progress(self, progress: Progress) -> TrainingProgress:
         """What is told of all that there is to do."""
@@ -139,7 +143,7 @@ class Trainer:
         """From the start, or from where the run in the folder was stopped, to the end."""
         if folder is not None and not folder.is_fresh:
             state, history = folder.load(self.start().optimizer)
-            if folder.is_finished and state.iteration == self.settings.iterations:
+            if folder.is_finished:
                 with contextlib.suppress(BadInput):  # of files that were damaged: they are made again
                     return folder.run()
             warm_up = folder.warm_ups()
@@ -148,8 +152,8 @@ class Trainer:
             warm_up = self._warm_up(folder, progress)
             if warm_up:
                 # What meta-parameters mean is relative to the horizon, so that they need no change.
-                vector = parameter_vector(warm_up[-1].policy)
-                state = state._replace(vector=vector, best_vector=vector)
+                vector = parameter_vector(warm_up[-1].trained)
+                state = state._replace(vector=vector, best_vector=vector, round_vector=vector, finite_vector=vector)
         return self._run(state, history, folder, progress)._replace(warm_up=warm_up)
 
     def _warm_up(self, folder: RunFolder | None, progress: TrainingProgress) -> tuple[Run, ...]:
@@ -162,7 +166,7 @@ class Trainer:
             if within is not None and not within.is_started:
                 within.start(shorter.described(), shorter.provenance)
             runs.append(shorter.run(within, progress))
-            policy = with_parameters(self.family, parameter_vector(runs[-1].policy))
+            policy = with_parameters(self.family, parameter_vector(runs[-1].trained))
         return tuple(runs)
 
     def _run(
@@ -172,8 +176,12 @@ class Trainer:
         progress.begin(self.settings, state.iteration)
         try:
             with interruption() as interrupted:
-                while state.iteration < self.settings.iterations:
+                while state.iteration < self.settings.most_iterations:
                     validated = self._is_checked(state.iteration)
+                    if state.iteration and state.iteration % self.settings.iterations == 0:
+                        state, gains = self._round_gained(state)
+                        if not gains:
+                            break
                     row, later = self._iterate(state)
                     history.append(row)
                     state = later
@@ -201,12 +209,16 @@ class Trainer:
             state, measured = self._validated(state)
         policy = with_parameters(self.policy, state.vector)
         found = estimated_gradient(self.gradients, policy, self.batch.part(iteration=state.iteration))
-        self._check_finite("gradient", found.mean, state.iteration)
+        while not np.all(np.isfinite(found.mean)):
+            state = self._taken_back(state, found.mean)
+            policy = with_parameters(self.policy, state.vector)
+            found = estimated_gradient(self.gradients, policy, self.batch.part(iteration=state.iteration))
         with jax.enable_x64(True):
             vector, optimizer = jax.device_get(
                 self.ascent.step(state.vector, found.mean, found.fisher, state.optimizer)
             )
         self._check_finite("meta-parameter", vector, state.iteration)
+        state = state._replace(finite_vector=state.vector, taken_back=0)
         row = HistoryRow(
             iteration=state.iteration,
             regret=found.regret,
@@ -216,6 +228,28 @@ class Trainer:
             meta_parameters=plain_meta_parameters(policy),
         )
         return row, state._replace(iteration=state.iteration + 1, vector=vector, optimizer=optimizer)
+
+    def _taken_back(self, state: State, gradient: FloatArray) -> State:
+        """Returns the state before the last step, with half of it, where that led to no finite gradient.
+
+        The first gradient must be finite, and after some halvings the next one; else training stops.
+        """
+        step = state.vector - state.finite_vector
+        if not has_trust(state.optimizer) or state.taken_back == MOST_TAKEN_BACK or not np.any(step):
+            self._check_finite("gradient", gradient, state.iteration)
+        return state._replace(
+            vector=state.finite_vector + 0.5 * step,
+            optimizer=with_less_trust(state.optimizer),
+            taken_back=state.taken_back + 1,
+        )
+
+    def _round_gained(self, state: State) -> tuple[State, bool]:
+        """Returns the state at the end of a round, and whether it gained beyond chance on validation episodes."""
+        state, _ = self._validated(state)
+        before, after = self._validation_regrets(state.round_vector), self._validation_regrets(state.best_vector)
+        gain, error = mean_and_error(before - after)
+        # The next round goes on from the best policy so far.
+        return state._replace(vector=state.best_vector, round_vector=state.best_vector), gain > GOES_ON_Z * error
 
     def _try_optimizer(self) -> None:
         """One update on nothing: what is wrong with the optimizer's settings shows before anything is written."""
@@ -264,28 +298,38 @@ class Trainer:
         return np.asarray(simulated(self.simulations, policy, self.selection).regret)
 
     def _confirm(self, state: State, history: list[HistoryRow], end_regret: float) -> Run:
-        """The selected policy against the start, on episodes that took no part in selecting it."""
-        selected, last = (with_parameters(self.policy, vector) for vector in (state.best_vector, state.vector))
+        """Compares the selected policy with plain Thompson sampling and its rivals, on episodes that selected nothing.
+
+        The policy of the run is the one of the least regret there.
+        """
+        trained, last = (with_parameters(self.policy, vector) for vector in (state.best_vector, state.vector))
+        found = Rivals({}, {}, {})
+        if self.settings.rivals:
+            found = quick_rivals(self.problem, self.settings.horizon, self.conditions)
+        policies: dict[str, Policy] = {PLAIN: Thompson(), TRAINED: trained, **found.ready}
         comparison = compare(
             self.problem,
-            {"start": self.policy, "selected": selected},
+            policies,
+            reference=TRAINED,
             bound=None,
-            engine=self.engine,
+            engine="jax" if self.settings.engine == "jax" else "auto",
             workers=self.workers,
             **self.selection.part(iteration=CONFIRMATION).options,
         )
-        gain, error = comparison.difference("start", "selected")
-        improved = gain > GAIN_Z * error
+        chosen = comparison.best
+        gain, error = comparison.difference(PLAIN, chosen)
         end = HistoryRow(state.iteration, None, None, None, end_regret, plain_meta_parameters(last))
         return Run(
-            policy=selected if improved else self.policy,
+            policy={**policies, **found.built}[chosen],
+            chosen=chosen,
+            gain=gain,
+            gain_standard_error=error,
+            trained=trained,
             last=last,
             start=self.policy,
             history=[*history, end],
-            improved=improved,
-            gain=gain,
-            gain_standard_error=error,
-            start_regret=comparison.regret["start"],
+            comparison=comparison,
+            left_out={name: str(refusal) for name, refusal in found.left_out.items()},
             provenance=self.provenance,
             problem=self.problem,
             conditions=self.conditions,
