@@ -94,13 +94,13 @@ def main() -> None:
             began = time.perf_counter()
             run = tg.train(problem, horizon=horizon, seed=seed, progress=False)
             found["seconds"].append(time.perf_counter() - began)
-            trained = regrets(run.policy)
+            trained = regrets(run.trained)
             above = trained - gittins
             found["regret"].append(float(np.mean(trained)))
             found["above Gittins"].append(float(np.mean(above)))
             found["standard error"].append(float(np.std(above) / np.sqrt(EPISODES)))
             if isinstance(problem, tg.BernoulliBandit):
-                found.setdefault("exact regret", []).append(exact_regret(problem, run.policy, horizon))
+                found.setdefault("exact regret", []).append(exact_regret(problem, run.trained, horizon))
             print(
                 name, f"seed {seed}:", ", ".join(f"{key} {values[-1]:.3f}" for key, values in found.items()), flush=True
             )

@@ -37,7 +37,7 @@ def main() -> None:
         problem, horizon = BERNOULLI if setting is None else (setting.problem, setting.horizon)
         start = tg.ReshapedThompson(problem)
         run = tg.train(problem, start, horizon=horizon, seed=0, progress=False)
-        for place, policy in (("start", start), ("trained", run.policy)):
+        for place, policy in (("start", start), ("trained", run.trained)):
             draw, conditional = (measured(problem, policy, horizon, score) for score in ("draw", "conditional"))
             ratios = {
                 "variance": draw[0] / conditional[0],

@@ -146,7 +146,7 @@ def training(workers: tg.Workers, progress: Callable[[int], object] | None = Non
         workers=workers,
         progress=progress,
     )
-    return np.array([*tg.parameter_vector(run.last), *tg.parameter_vector(run.policy), run.gain]).tobytes()
+    return np.array([*tg.parameter_vector(run.last), *tg.parameter_vector(run.trained), run.gain]).tobytes()
 
 
 def kill(times: int) -> dict[str, Any]:

@@ -194,16 +194,17 @@ def from_recorded(problem: Any, policy: Any, chosen: tg.Estimator) -> Arrays:
 
 def trained(problem: Any, policy: Any, chosen: tg.Estimator | None = None, **options: Any) -> Arrays:
     """Where five iterations lead, and what was measured on the way."""
-    settings = {"iterations": 5, "validation_episodes": 300, "check_every": 2, "optimizer": ADAM, **SIZE, **options}
+    settings = {"iterations": 5, "validation_episodes": 300, "check_every": 2, "optimizer": ADAM, "rivals": False}
+    settings |= {**SIZE, **options}
     run = tg.train(problem, policy, TWO if chosen is None else chosen, progress=False, **settings)
     rows = run.history
     return {
         **{f"last {name}": np.asarray(value) for name, value in run.last.meta_parameters().items()},
-        **{f"returned {name}": np.asarray(value) for name, value in run.policy.meta_parameters().items()},
+        **{f"returned {name}": np.asarray(value) for name, value in run.trained.meta_parameters().items()},
         "regret": np.array([row.regret for row in rows if row.regret is not None]),
         "gradient norm": np.array([row.gradient_norm for row in rows if row.gradient_norm is not None]),
         "validation regret": np.array([row.validation_regret for row in rows if row.validation_regret is not None]),
-        "gain": np.array([run.gain, run.gain_standard_error, run.start_regret]),
+        "gain": np.array([run.gain, run.gain_standard_error, run.plain_regret]),
     }
 
 

@@ -35,7 +35,7 @@ def example_results(*, setting="hetero", pairs=PAIRS, iterations=10, episodes=25
             validation_episodes=512,
             **options,
         )
-        policies |= {pair: run.last, f"{pair} (selected)": run.policy}
+        policies |= {pair: run.last, f"{pair} (selected)": run.trained}
         trainings.append(
             Training(
                 name=pair,
@@ -47,7 +47,7 @@ def example_results(*, setting="hetero", pairs=PAIRS, iterations=10, episodes=25
                 history=[row._replace(meta_parameters={}) for row in run.history],
                 start=plain(run.start),
                 last=plain(run.last),
-                selected=plain(run.policy),
+                selected=plain(run.trained),
             )
         )
     policies["TS"] = tg.Thompson()

@@ -33,7 +33,7 @@ def test_a_comparison_is_a_table_and_a_chart(comparison):
 def test_a_run_says_what_it_gained_and_changed(run):
     shown = run._repr_html_()
     assert html.escape(str(run)) in shown
-    for name in run.policy.meta_parameters():
+    for name in run.trained.meta_parameters():
         assert f">{name}</td>" in shown
     assert 'alt="Learning curve.' in shown
 

@@ -39,7 +39,7 @@ def training(engine, workers, iterations=50, **options):
 
 def found(run):
     """The last and the selected meta-parameters of a training, and its gain."""
-    return digest(tg.parameter_vector(run.last), tg.parameter_vector(run.policy), run.gain)
+    return digest(tg.parameter_vector(run.last), tg.parameter_vector(run.trained), run.gain)
 
 
 def digests(engine, workers):

@@ -148,17 +148,17 @@ def test_more_parameters_than_a_matrix_is_for():
 
 
 def test_a_warm_up_is_where_training_starts(tmp_path):
-    """Stopped within it, between, or after, too; the gain is over the start, not over the warm-up."""
+    """Stopped within it, between, or after, too; the start is that of the warm-up."""
     shorter = tg.train(PROBLEM, horizon=4, iterations=4, episodes=128, validation_episodes=128, check_every=2)
     longer = {"horizon": 12, "warm_up": 4, "episodes": 256, "validation_episodes": 512}
     longer |= {"iterations": 10, "check_every": 2}
     told = []
     run = tg.train(PROBLEM, out=tmp_path / "whole", progress=told.append, **longer)
     assert told == list(range(1, 15))
-    assert run.history[0].meta_parameters == _lists(shorter.policy)
+    assert run.history[0].meta_parameters == _lists(shorter.trained)
     (warm_up,) = run.warm_up
     assert warm_up.history == shorter.history
-    assert not np.any(run.start.meta_parameters()["bonus"])
+    assert run.start.meta_parameters()["bonus"].tolist() == shorter.start.meta_parameters()["bonus"].tolist()
     for moment in (2, 4, 8):
         stopped = tmp_path / f"stopped-{moment}"
         with pytest.raises(KeyboardInterrupt):

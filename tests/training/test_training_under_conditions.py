@@ -25,7 +25,7 @@ def test_a_run_carries_its_conditions(tmp_path):
         out=tmp_path / "run",
     )
     assert run.provenance["estimator"] == "bayes (pathwise)"
-    assert float(run.policy.most_left) == 40  # users, not steps
+    assert float(run.trained.most_left) == 40  # users, not steps
     assert RunFolder(tmp_path / "run").run().conditions.table == conditions.table
     saved = tg.load(tmp_path / "run" / "policy.json")
     assert tg.Conditions(**saved.conditions).words(2) == conditions.words(2)

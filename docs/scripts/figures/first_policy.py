@@ -14,7 +14,7 @@ def main() -> None:
     """The five lines of the first page, and two figures of what they give."""
     problem = tg.GaussianBandit(noise_std=NOISE)
     run = tg.train(problem, horizon=50, progress=False)
-    policies = {"plain": tg.Thompson(), "tuned": run.policy, "greedy": tg.Greedy(), "Bayes-UCB": tg.BayesUCB()}
+    policies = {"plain": tg.Thompson(), "tuned": run.trained, "greedy": tg.Greedy(), "Bayes-UCB": tg.BayesUCB()}
     found = tg.compare(problem, policies, horizon=50, episodes=20_000, seed=7).policies
     curves = {name: result.regret_over_time for name, result in found.items()}
     pulls = [found[name].pulls for name in ("plain", "tuned")]

@@ -47,7 +47,7 @@ def main() -> None:
         "Bayes-UCB": tg.BayesUCB(),
         "greedy": tg.Greedy(),
         "Gittins index": tg.FiniteHorizonGittins(),
-        "tuned": run.policy,
+        "tuned": run.trained,
     }
     drawn = picture(tg.compare(problem, policies, horizon=50, episodes=100_000, seed=7))
     write_whole(IMAGES / "hetero.png", lambda file: drawn.savefig(file, dpi=200, metadata=METADATA["png"]))

@@ -53,7 +53,9 @@ def bernoulli_indices(alpha: float, beta: float, horizon: int) -> FloatArray:
             excess -= chunk
             ahead, behind = behind, ahead
             crossing = (excess[lowest] > 0) & (excess[highest] <= 0)
-            indices[left - 1, :size, :size][crossing] = _roots(chunk[:, 0, 0].astype(float), excess[:, crossing].T)
+            indices[left - 1, :size, :size][crossing] = _roots(
+                chunk[:, 0, 0].astype(float), excess[:, crossing].T.astype(float)
+            )
     decisions = np.arange(1, horizon + 1)[:, None, None]
     return np.where(count[:, None] + count + decisions <= horizon, indices, 0.0)
 
