@@ -21,6 +21,7 @@ from tsgrad.evaluate.rivals import PLANNERS
 
 SETS = {"development": 1_000, "held out": 2_000_000}
 FAMILIES = ("gaussian", "bernoulli", "gaussian", "bernoulli", "poisson", "unknown variance", "linear", "logistic")
+LONGEST = {"gaussian": 1000, "bernoulli": 1000, "logistic": 30}  # beliefs of the last are renewed from all rewards
 EVALUATION = 4_242
 SLOW = {"IDS": 512}  # episodes of rivals whose steps take hundreds of times as long as others
 
@@ -42,10 +43,10 @@ def drawn(which: str, number: int) -> Drawn:
     """The problem of a number in a set."""
     generator = np.random.default_rng([SETS[which], number])
     family = FAMILIES[number % len(FAMILIES)]
-    simulated_in_jax = family not in ("gaussian", "bernoulli")
+    on_jax = family not in ("gaussian", "bernoulli")
     conditions = tg.Conditions()
-    arms = int(np.rint(np.exp(generator.uniform(np.log(2), np.log(10 if simulated_in_jax else 30.5)))))
-    horizon = int(np.rint(np.exp(generator.uniform(np.log(10), np.log(100 if simulated_in_jax else 1000)))))
+    arms = int(np.rint(np.exp(generator.uniform(np.log(2), np.log(10 if on_jax else 30.5)))))
+    horizon = int(np.rint(np.exp(generator.uniform(np.log(10), np.log(LONGEST.get(family, 100))))))
     if family not in ("linear", "logistic") and generator.random() < 0.35:
         horizon = int(generator.integers(2, 13))
         floor = {"floor": 0.2 / arms} if generator.random() < 0.3 else {}

@@ -80,7 +80,7 @@ def test_train(trained):
     assert "a paired gain of" in result.stdout
     assert "evidence_weight" in result.stdout
     names = {path.name for path in (folder / "run").iterdir()}
-    results = {"policy.json", "last.json", "result.json", "report.html", "timing.json"}
+    results = {"policy.json", "trained.json", "last.json", "result.json", "report.html", "timing.json"}
     assert names == {"config.toml", "history.jsonl", "checkpoint.npz"} | results
     assert f"Report: {folder / 'run' / 'report.html'}" in result.stdout
 

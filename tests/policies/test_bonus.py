@@ -138,7 +138,6 @@ def test_saved_and_loaded(tmp_path):
         (lambda: tg.BonusThompson(ALIKE, degree=9), "degree must be at most 8, got 9"),
         (lambda: tg.policies.Bonus(bonus=[0.0, 1.0], log_spread=[0.0, 1.0]), "as many as a polynomial has, got 2"),
         (lambda: tg.policies.Bonus(bonus=[0.0], log_spread=[0.0, 1.0, 2.0]), r"same length, got \(1,\), \(3,\)"),
-        (lambda: prepared(moved(HETERO), ALIKE, 5), "meta-parameters for 2 arms, the problem has 3"),
     ],
 )
 def test_bad_input(make, message):

@@ -19,7 +19,7 @@ def run_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report") / "run"
     problem = tg.GaussianBandit(noise_std=[0.1, 1.0, 4.0])
     settings = {"horizon": 20, "episodes": 512, "iterations": 40, "check_every": 4, "validation_episodes": 2048}
-    tg.train(problem, tg.ReshapedThompson(problem), seed=1, out=folder, **settings)
+    tg.train(problem, tg.ReshapedThompson(problem), seed=1, out=folder, rivals=False, **settings)
     return folder
 
 

@@ -37,7 +37,7 @@ def variance(
 
     configuration = read_configuration(problem / "config.toml" if problem.is_dir() else problem)
     bandit = configuration.build_problem()
-    given = named_policy(str(problem)) if problem.is_dir() else configuration.build_policy(bandit)
+    given = named_policy(str(problem / "trained.json")) if problem.is_dir() else configuration.build_policy(bandit)
     policy = given.policy if isinstance(given, Saved) else given
     if not isinstance(policy, SamplingPolicy):
         raise BadInput(f"policy must be one that training moves, got {type(policy).__name__}")

@@ -6,8 +6,7 @@ from typing import Unpack
 from tsgrad.checks import check_path, check_type
 from tsgrad.estimate import Estimator
 from tsgrad.policies import SamplingPolicy, parameter_names
-from tsgrad.policies.bonus import Bonus
-from tsgrad.problems import AnyProblem
+from tsgrad.problems import AnyProblem, FiniteArms
 from tsgrad.simulation import EVERY_USER, LOCAL, Conditions, Workers, check_workers
 from tsgrad.training.configuration import Configuration, default_estimator, default_policy
 from tsgrad.training.folder import RunFolder
@@ -76,13 +75,16 @@ def train(
         checked_settings = checked_settings.for_batches()
     if left_open and conditions.trivial:  # conditions are of one horizon
         checked_settings = checked_settings.warmed_up()
-    if left_open and isinstance(policy, Bonus):
-        shortest = [*checked_settings.of_warm_up(), checked_settings][0]
-        policy = best_start(problem, scan(shortest, conditions), engine=shortest.engine, workers=workers)
     estimator = default_estimator(problem, conditions) if estimator is None else estimator
     check_type("estimator", estimator, Estimator, remedy='such as tsgrad.Estimator("mean", "self")')
     folder = None if out is None else RunFolder(check_path("out", out))
     training = Trainer(problem, policy, estimator, checked_settings, conditions, workers)
+    if folder is not None:
+        folder.check_free()
+    if left_open and isinstance(problem.model, FiniteArms):
+        shortest = [*checked_settings.of_warm_up(), checked_settings][0]
+        start = best_start(problem, scan(shortest, conditions), engine=shortest.engine, workers=workers)
+        training = Trainer(problem, start, estimator, checked_settings, conditions, workers)
     if folder is not None:
         folder.start(training.described(), training.provenance)
     with training.progress(progress) as shown:

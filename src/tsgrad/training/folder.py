@@ -60,24 +60,31 @@ class RunFolder:
 
     path: Path
 
-    def start(self, configuration: Configuration, provenance: dict[str, Any]) -> None:
-        """Claims an empty folder for a run."""
-        if self.path.exists() and not self.path.is_dir():
-            raise BadInput(f"out must be a folder, got the file {self.path}")
-        taken = BadInput(
+    @property
+    def _taken(self) -> BadInput:
+        return BadInput(
             f"out: {self.path} holds another run: continue it with 'tsgrad resume {self.path}',"
             " or choose another folder"
         )
+
+    def check_free(self) -> None:
+        """Raises BadInput unless the folder is empty, or not there."""
+        if self.path.exists() and not self.path.is_dir():
+            raise BadInput(f"out must be a folder, got the file {self.path}")
         if self.is_started:
-            raise taken
+            raise self._taken
         if self.path.exists() and any(not entry.name.endswith(TEMPORARY) for entry in self.path.iterdir()):
             raise BadInput(f"out: {self.path} is not empty: choose another folder")
+
+    def start(self, configuration: Configuration, provenance: dict[str, Any]) -> None:
+        """Claims an empty folder for a run."""
+        self.check_free()
         made_by = f"# tsgrad {provenance['version']}, {provenance['engine']} engine, seed {provenance['seed']}"
         try:
             # Of runs that start at the same time, one makes the file, and the folder is its own from then on.
             write_text(self.path / "config.toml", f"{made_by}\n\n{configuration_toml(configuration)}", new=True)
         except Taken:
-            raise taken from None
+            raise self._taken from None
         self.clean()
 
     def clean(self) -> None:
