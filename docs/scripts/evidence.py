@@ -29,6 +29,7 @@ RECIPE_ROWS = {
 }
 # The programs of each page, in order, by the headings of their results.
 RESULTS_PROGRAMS = {
+    "any_problem": "Problems drawn at random",
     "reproduction": "The paper's trained rows, by seed",
     "no_index": "Where no index is known",
     "long_horizon": "Ten thousand steps",

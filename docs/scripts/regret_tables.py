@@ -213,7 +213,36 @@ def live_robust(parts: Parts) -> list[str]:
     return lines
 
 
+def any_problem(parts: Parts) -> list[str]:
+    """Returns one row for each problem of a set, with the ratio of the run's regret to that of the best rival."""
+    lines = []
+    for name, results in parts.items():
+        rows = [
+            [
+                found["problem"],
+                NAMES.get(found["best rival"], found["best rival"]),
+                "tuned" if found["chosen"] == "trained" else NAMES.get(found["chosen"], found["chosen"]),
+                f"{found['ratio']:.3f} ({found['standard error']:.3f})",
+                f"{found['ratio of the trained policy']:.3f}",
+                fixed(found["seconds"], 0),
+            ]
+            for found in results["problems"]
+        ]
+        columns = ["problem", "best rival", "policy of the run", "ratio (standard error)", "ratio, tuned", "seconds"]
+        lines += [
+            f"### Set: {name}",
+            "",
+            f"Regret of the run's policy over that of the best rival: median {results['median']:.3f}, ninth decile"
+            f" {results['ninth decile']:.3f}, worst {results['worst']:.3f}.",
+            "",
+            *table(columns, rows),
+            "",
+        ]
+    return lines
+
+
 REGRET_TABLES: dict[str, Callable[[Parts], list[str]]] = {
+    "any_problem": any_problem,
     "conditions": conditions,
     "live_robust": live_robust,
     "long_horizon": conditions,

@@ -21,8 +21,8 @@ class DriftingArms(FiniteArms):
 
     Args:
         base: a Gaussian, Bernoulli or Poisson bandit.
-        step_std: the standard deviation of a step of the walk: one number, or one per arm. In the units of normal
-            rewards, of the log-odds where rewards are 0 or 1, and of the logarithm where they are counts.
+        step_std: the standard deviation of the walk from one user to the next: one number, or one per arm. In the units
+            of normal rewards, of the log-odds where rewards are 0 or 1, and of the logarithm where they are counts.
 
     Raises:
         BadInput: if `base` is another bandit, or a standard deviation is below zero.

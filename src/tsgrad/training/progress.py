@@ -77,6 +77,12 @@ class TrainingProgress:
         if self.tell is not None:
             self.tell(sum(training.most_iterations for training in self._before(settings)) + done)
 
+    def end(self, settings: TrainingSettings, done: int) -> None:
+        """One of the trainings ends, after fewer iterations than it might have had."""
+        assert self.task is not None
+        self.begin(settings, settings.most_iterations)
+        self.bar.update(self.task, count=f"{done} iterations")
+
     def _before(self, settings: TrainingSettings) -> list[TrainingSettings]:
         return [training for training in self.trainings if training.horizon < settings.horizon]
 

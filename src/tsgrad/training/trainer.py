@@ -181,6 +181,7 @@ class Trainer:
                     if state.iteration and state.iteration % self.settings.iterations == 0:
                         state, gains = self._round_gained(state)
                         if not gains:
+                            progress.end(self.settings, state.iteration)
                             break
                     row, later = self._iterate(state)
                     history.append(row)
