@@ -159,13 +159,17 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         return (0.0, all_time), (least, most)
 
     def surface(self, left: FloatArray, strength: FloatArray) -> tuple[FloatArray, FloatArray]:
+        terms = self._terms(left, strength)
+        spread = np.clip(terms @ self.log_spread, LEAST_LOG_SPREAD, MOST_LOG_SPREAD)
+        return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
+
+    def _terms(self, left: FloatArray, strength: FloatArray) -> FloatArray:
+        """Terms of the polynomials at points of a surface, on the host: [point, D]."""
         points = [
             np.clip(_scaled(np.log(np.ravel(value)), *scale), -1, 1)
             for value, scale in zip((left, strength), self.log_ranges(np), strict=True)
         ]
-        terms = _polynomials(points, _degree_of(self.bonus))
-        spread = np.clip(terms @ self.log_spread, LEAST_LOG_SPREAD, MOST_LOG_SPREAD)
-        return (terms @ self.bonus).reshape(np.shape(left)), spread.reshape(np.shape(left))
+        return _polynomials(points, _degree_of(self.bonus))
 
     def nearest(self, other: BonusSurface) -> tuple[FloatArray, FloatArray]:
         """Returns the coefficients of bonus and log spread that come nearest to another surface where this one is used.
@@ -175,14 +179,9 @@ class Bonus(Memoryless, SamplesArmValues, BonusSurface):
         >>> [len(coefficients) for coefficients in policy.nearest(tg.pretrained("gaussian"))]
         [10, 10]
         """
-        ranges = self.log_ranges(np)
-        axes = [np.linspace(float(low), float(high), _FITTED) for low, high in ranges]
+        axes = [np.linspace(float(low), float(high), _FITTED) for low, high in self.log_ranges(np)]
         left, strength = (np.exp(values) for values in np.meshgrid(*axes, indexing="ij"))
-        points = [
-            np.clip(_scaled(np.log(np.ravel(value)), *scale), -1, 1)
-            for value, scale in zip((left, strength), ranges, strict=True)
-        ]
-        terms = _polynomials(points, _degree_of(self.bonus))
+        terms = self._terms(left, strength)
         bonus, log_spread = (np.linalg.lstsq(terms, np.ravel(values))[0] for values in other.surface(left, strength))
         return np.asarray(bonus), np.asarray(log_spread)
 
