@@ -40,14 +40,25 @@ AS_THOMPSON = {
         for name in ("gaussian", "bernoulli", "poisson", "unknown variance", "contexts", "ball")
     },
 }
+
+
+def optimistic(problem):
+    """The bonus law with a bonus of one: at zero the second derivative of a bonus below a ceiling jumps."""
+    policy = tg.BonusThompson(problem, degree=2)
+    vector = parameter_vector(policy)
+    vector[0] = 1.0
+    return with_parameters(policy, vector)
+
+
 OTHERS = {
     "recurrent, free": (PROBLEMS["gaussian"], partial(tg.RecurrentThompson, form="free", hidden=3)),
     **{f"SoftElim, {name}": (PROBLEMS[name], lambda _: tg.SoftElim()) for name in ("bernoulli", "linear")},
     "RL2, gaussian": (PROBLEMS["gaussian"], partial(tg.RL2, hidden=3)),
     **{
         f"bonus, {name}": (PROBLEMS[name], partial(tg.BonusThompson, degree=2))
-        for name in ("bernoulli", "poisson", "unknown variance", "linear", "contexts", "logistic")
+        for name in ("poisson", "unknown variance", "linear", "contexts", "logistic")
     },
+    "bonus, bernoulli": (PROBLEMS["bernoulli"], optimistic),
 }
 # Rivals that become an IndexPolicy are one policy to the engines: some of them stand for all.
 RIVALS = {
