@@ -25,13 +25,15 @@ def made_by() -> dict[str, str]:
 
 
 def cpu_digest() -> str:
-    """A digest of what the processor can do, for which XLA compiles."""
+    """Returns a digest of the processor's model and abilities, for which XLA compiles: either may move last bits."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
-    flags = next((line.partition(":")[2].split() for line in lines if line.startswith(("flags", "Features"))), [])
-    return hashlib.sha256(" ".join([platform.machine(), *sorted(flags)]).encode()).hexdigest()
+    told = {line.partition(":")[0].strip(): line.partition(":")[2] for line in lines}
+    model = [told.get(name, "") for name in ("vendor_id", "cpu family", "model", "model name", "stepping")]
+    flags = sorted(told.get("flags", told.get("Features", "")).split())
+    return hashlib.sha256(" ".join([platform.machine(), *model, *flags]).encode()).hexdigest()
 
 
 def described(array: np.ndarray) -> dict[str, Any]:
