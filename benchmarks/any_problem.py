@@ -13,10 +13,11 @@ import argparse
 import time
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 import tsgrad as tg
-from measure import write
+from measure import read, write
 from tsgrad.evaluate import quick_rivals
 from tsgrad.evaluate.rivals import PLANNERS
 
@@ -152,26 +153,32 @@ def measured(case: Drawn, episodes: int, **options: Any) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Draws, trains, compares, prints and writes."""
+    """Draws, trains, compares, prints, and writes after each problem; what was written of others stays."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", default="development", choices=SETS)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--problems", type=int, default=64)
     parser.add_argument("--episodes", type=int, default=8192)
     given = parser.parse_args()
-    found: list[dict[str, Any]] = []
+    part = f"any problem, {given.set}"
+    found = {one["number"]: one for one in (read(part) or {"problems": []})["problems"]}
     for number in range(given.first, given.first + given.problems):
-        found.append({"number": number, **measured(drawn(given.set, number), given.episodes)})
-        print({name: value for name, value in found[-1].items() if name != "rivals"}, flush=True)
+        jax.clear_caches()  # what one problem compiles serves no other, and memory for programs ends
+        found[number] = {"number": number, **measured(drawn(given.set, number), given.episodes)}
+        print({name: value for name, value in found[number].items() if name != "rivals"}, flush=True)
+        write(part, {**summary(list(found.values())), "problems": [found[key] for key in sorted(found)]})
+    print(summary(list(found.values())))
+
+
+def summary(found: list[dict[str, Any]]) -> dict[str, float]:
+    """Returns what all problems say together."""
     ratios = np.sort([one["ratio"] for one in found])
-    summary = {
+    return {
         "median": float(np.median(ratios)),
         "ninth decile": float(np.quantile(ratios, 0.9)),
         "worst": float(ratios[-1]),
         "median seconds": float(np.median([one["seconds"] for one in found])),
     }
-    print(summary)
-    write(f"any problem, {given.set}", {**summary, "problems": found})
 
 
 if __name__ == "__main__":

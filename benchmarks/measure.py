@@ -28,6 +28,14 @@ def write(part: str, results: Any) -> None:
     """Writes one part of the results to a file of its own, with the command that made it."""
     command = shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
     content = {"part": part, "command": command, "version": version("tsgrad"), "results": results}
-    path = RESULTS / f"{re.sub('[^a-z0-9]+', '-', part.lower()).strip('-')}.json"
     RESULTS.mkdir(exist_ok=True)
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    _path(part).write_text(json.dumps(content, indent=1) + "\n")
+
+
+def read(part: str) -> Any:
+    """Reads what `write` wrote of a part; None where there is nothing yet."""
+    return json.loads(_path(part).read_text())["results"] if _path(part).exists() else None
+
+
+def _path(part: str) -> Path:
+    return RESULTS / f"{re.sub('[^a-z0-9]+', '-', part.lower()).strip('-')}.json"

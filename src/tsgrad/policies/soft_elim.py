@@ -39,7 +39,7 @@ class SoftElim(SamplesArms):
         >>> problem = tg.BernoulliBandit(arms=3)
         >>> run = tg.train(problem, SoftElim(), tg.Estimator("mean", "self"), horizon=20, episodes=256, iterations=30,
         ...                validation_episodes=2048, learning_rate=0.1, seed=0)
-        >>> run.improved, bool(run.policy.meta_parameters()["confidence_scale"] < 1)
+        >>> run.improved, bool(run.trained.meta_parameters()["confidence_scale"] < 1)
         (True, True)
     """
 
