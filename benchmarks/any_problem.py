@@ -109,6 +109,8 @@ def rivals_of(case: Drawn) -> dict[str, tg.Policy]:
     """Returns all that needs no training and is defined for a problem; indices where their tables take seconds."""
     found = quick_rivals(case.problem, case.horizon, case.conditions)
     others: dict[str, tg.Policy] = {"TS": tg.Thompson()}
+    if case.conditions.every_user:
+        others["half the spread"] = tg.ScaledThompson(0.5)
     steps = case.conditions.users(case.horizon)
     if case.problem.arms * steps <= 200 and case.conditions.every_user:  # others take minutes
         others |= {"IDS": tg.InformationDirected(), "top two": tg.TopTwoThompson()}

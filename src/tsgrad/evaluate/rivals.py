@@ -17,7 +17,6 @@ from tsgrad.policies import (
     OptimisticGittins,
     Policy,
     ResidualHorizon,
-    ScaledThompson,
     SuccessiveElimination,
     Thompson,
 )
@@ -47,10 +46,7 @@ RIVALS = {
     "Gittins": RivalPolicy(FiniteHorizonGittins),
     "KG": RivalPolicy(KnowledgeGradient, effort=5.0),
 }
-SIMPLEST = {
-    "greedy": RivalPolicy(Greedy),
-    "half the spread": RivalPolicy(partial(ScaledThompson, 0.5)),
-}
+GREEDY = {"greedy": RivalPolicy(Greedy)}
 # What is done in experiments without a bandit.
 USUAL: dict[str, Any] = {
     "A/B test": ABTest,
@@ -82,20 +78,18 @@ def applicable_rivals(problem: AnyProblem, horizon: int) -> Rivals:
 def quick_rivals(problem: AnyProblem, horizon: int, conditions: Conditions) -> Rivals:
     """Returns the rivals that an agent can play and that take little time: those that training compares with.
 
-    Where users are decided for one by one these are greedy, Thompson sampling with half the spread, and every index:
-    of tables those that take at most 15 seconds to compute, by an estimate that is the same on every machine, and have
-    at most four million entries, which a policy file can hold. In batches they are greedy, the usual experiments and
-    the policies that plan each batch.
+    Where users are decided for one by one these are greedy and every index: of tables those that take at most 15
+    seconds to compute, by an estimate that is the same on every machine, and have at most four million entries, which a
+    policy file can hold. In batches they are greedy, the usual experiments and the policies that plan each batch.
 
         >>> from tsgrad.problems import BernoulliBandit
         >>> found = quick_rivals(BernoulliBandit(arms=3), 20, Conditions())
         >>> list(found.ready), list(found.left_out)
-        (['greedy', 'half the spread', 'Bayes-UCB', 'OGI', 'OGI-T', 'Gittins'], ['IDS', 'KG'])
+        (['greedy', 'Bayes-UCB', 'OGI', 'OGI-T', 'Gittins'], ['IDS', 'KG'])
     """
     if not conditions.every_user:
         planned = {name: RivalPolicy(build) for name, build in {**USUAL, **PLANNERS}.items()}
-        greedy = {"greedy": SIMPLEST["greedy"]}
-        return _prepared({**greedy, **planned}, problem, conditions.users(horizon), keep_plans=True)
+        return _prepared({**GREEDY, **planned}, problem, conditions.users(horizon), keep_plans=True)
     indices = {name: rival for name, rival in RIVALS.items() if name != PLAIN}
     slow = {
         name: BadInput(f"policy {name} must take at most {MOST_EFFORT:g} times as long as Thompson sampling")
@@ -107,7 +101,7 @@ def quick_rivals(problem: AnyProblem, horizon: int, conditions: Conditions) -> R
     if refusal is not None:
         slow |= {name: refusal for name, rival in indices.items() if name != "KG"}
         indices = {name: rival for name, rival in indices.items() if name not in slow}
-    found = _prepared({**SIMPLEST, **indices}, problem, horizon)
+    found = _prepared({**GREEDY, **indices}, problem, horizon)
     return found._replace(left_out={**slow, **found.left_out})
 
 

@@ -16,7 +16,7 @@ NamedCall = str | dict[str, Any]
 LONG_HORIZON = 200  # beyond, a start from a shorter horizon pays
 SHORTER = 3  # times, a warm-up has fewer steps
 FEWER = {"iterations": 2.5, "episodes": 2, "validation_episodes": 4}  # times, a warm-up has fewer of them
-OF_BATCHES = 500  # episodes of an iteration
+OF_BATCHES = {"episodes": 500, "validation_episodes": 8192}
 _LEAST = {"iterations": 1, "episodes": 2, "validation_episodes": 2}
 
 # What is not said depends on the optimizer. The natural gradient needs few, short iterations. Adam must forget small
@@ -188,7 +188,9 @@ class TrainingSettings(Settings):
 
     def for_batches(self) -> "TrainingSettings":
         """Returns the settings for steps of many users, whose episodes say more and take longer."""
-        return self if "episodes" in self.model_fields_set else self.model_copy(update={"episodes": OF_BATCHES})
+        return self.model_copy(
+            update={name: number for name, number in OF_BATCHES.items() if name not in self.model_fields_set}
+        )
 
     def for_parameters(self, count: int) -> "TrainingSettings":
         """The settings for a policy with so many meta-parameters, where the optimizer was left open."""
