@@ -114,7 +114,12 @@ class Plan(pydantic.BaseModel):
 
     def training_settings(self, recipe: Recipe) -> dict[str, Any]:
         """The paper's hyper-parameters, its rate times `STEPS` or as printed, or the default recipe: for `train`."""
-        given = {"horizon": self.setting.horizon, "iterations": self.iterations_of(recipe), "seed": self.seed}
+        given = {
+            "horizon": self.setting.horizon,
+            "iterations": self.iterations_of(recipe),
+            "seed": self.seed,
+            "rivals": False,  # a reproduction plays them itself
+        }
         if recipe == "stable":
             return given
         printed = self.setting.learning_rate
