@@ -113,7 +113,7 @@ class Moved(NamedTuple):
 
 
 class MovedSums(NamedTuple):
-    """What a batch is paid, and how it moves: by the weights of its users, and by what one reward is expected to be.
+    """Sums that a batch is paid, and how they move: by the weights of its users, and by one expected reward.
 
     Axes: those of the sums, with one for the delay in front where delays are random.
     """

@@ -36,7 +36,7 @@ MOST_EFFORT = 20.0  # of a rival that training compares with
 MOST_SECONDS = 15.0  # on two cores, to compute the tables of one
 MOST_ENTRIES = 2**22  # of tables that a policy file can hold
 
-# Those of the paper, then the strongest that we know. OGI-T, Gittins and KG know the horizon, as trained policies do.
+# The rivals of the paper, then the strongest that we know. OGI-T, Gittins and KG know the horizon, as trained policies do.
 RIVALS = {
     PLAIN: RivalPolicy(Thompson),
     "Bayes-UCB": RivalPolicy(BayesUCB),
@@ -47,7 +47,7 @@ RIVALS = {
     "KG": RivalPolicy(KnowledgeGradient, effort=5.0),
 }
 GREEDY = {"greedy": RivalPolicy(Greedy)}
-# What is done in experiments without a bandit.
+# Designs of experiments without a bandit.
 USUAL: dict[str, Any] = {
     "A/B test": ABTest,
     "explore-then-commit": ExploreThenCommit,
@@ -57,7 +57,7 @@ PLANNERS: dict[str, Any] = {"batch KG": BatchKnowledgeGradient, "residual horizo
 
 
 class Rivals(NamedTuple):
-    """Those of a problem and a horizon, prepared for it and as they were built; and why others are left out."""
+    """Rivals of a problem and a horizon, prepared and as they were built; and why others are left out."""
 
     ready: dict[str, Policy]
     built: dict[str, Policy]
@@ -106,7 +106,7 @@ def quick_rivals(problem: AnyProblem, horizon: int, conditions: Conditions) -> R
 
 
 def rivals_of_experiments(problem: AnyProblem) -> dict[str, Policy]:
-    """What is done in experiments without a bandit, where it is defined; each plans for the experiment it is played in.
+    """Returns the designs of experiments without a bandit that are defined for a problem; each plans when it is played.
 
     >>> from tsgrad.problems import BernoulliBandit
     >>> list(rivals_of_experiments(BernoulliBandit(arms=2)))

@@ -91,7 +91,7 @@ class Run(NamedTuple):
 
     @property
     def improved(self) -> bool:
-        """Whether the policy of the run is better than plain Thompson sampling beyond chance."""
+        """Says if the policy of the run is better than plain Thompson sampling beyond chance."""
         return self.gain > CHANCE_Z * self.gain_standard_error
 
     @property

@@ -1,4 +1,4 @@
-"""Where training starts: the best of several simple policies, found by a short scan on common episodes."""
+"""The start of training: the best of several simple policies, found by a short scan on common episodes."""
 
 from collections.abc import Iterator
 from itertools import product

@@ -84,7 +84,7 @@ class Crowd(eqx.Module):
         """
 
     def evidence(self, model: Any, paid: Any) -> Any:
-        """What is paid adds this to a belief, where users are only counted."""
+        """Returns what a payment adds to a belief, where users are only counted."""
         raise TypeError(f"{type(self).__name__} shows rewards one by one")
 
     @abc.abstractmethod
