@@ -106,7 +106,7 @@ def quick_rivals(problem: AnyProblem, horizon: int, conditions: Conditions) -> R
 
 
 def rivals_of_experiments(problem: AnyProblem) -> dict[str, Policy]:
-    """Returns the designs of experiments without a bandit that are defined for a problem; each plans when it is played.
+    """Returns the designs without a bandit that are defined for a problem; each plans when it is played.
 
     >>> from tsgrad.problems import BernoulliBandit
     >>> list(rivals_of_experiments(BernoulliBandit(arms=2)))
