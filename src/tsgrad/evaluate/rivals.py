@@ -36,7 +36,7 @@ MOST_EFFORT = 20.0  # of a rival that training compares with
 MOST_SECONDS = 15.0  # on two cores, to compute the tables of one
 MOST_ENTRIES = 2**22  # of tables that a policy file can hold
 
-# The rivals of the paper, then the strongest that we know. OGI-T, Gittins and KG know the horizon, as trained policies do.
+# The rivals of the paper, then the strongest known. OGI-T, Gittins and KG know the horizon, as trained policies do.
 RIVALS = {
     PLAIN: RivalPolicy(Thompson),
     "Bayes-UCB": RivalPolicy(BayesUCB),
